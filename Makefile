@@ -1,0 +1,127 @@
+# Everything a developer or CI runs. `make` lists it.
+#
+# build, test and emulator need Go and the module proxy, nothing else. The
+# tools (linter, formatter, benchstat) are pinned in tools/go.mod and built
+# from source on first use; the race detector needs a C compiler.
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO      ?= go
+TOOL    := $(GO) tool -modfile=tools/go.mod
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+# The date of the commit, not of the build: the same sources give the same binary.
+DATE    ?= $(shell git log -1 --format=%cI 2>/dev/null)
+LDFLAGS := -s -w $(if $(VERSION),-X main.version=$(VERSION)) $(if $(DATE),-X main.date=$(DATE))
+
+# Settings for single targets, e.g. `make fuzz FUZZTIME=5m`.
+FUZZTIME  ?= 30s
+BENCH     ?= .
+COUNT     ?= 6
+TESTFLAGS ?=
+ARGS      ?=
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^##@ / {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ Build and run
+
+.PHONY: build
+build: ## Static binaries into bin/ (VERSION=... to stamp another version)
+	@mkdir -p bin
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+
+.PHONY: emulator
+emulator: ## Run the Doris emulator (ARGS='-help' lists its flags)
+	$(GO) run ./cmd/doris-emulator $(ARGS)
+
+##@ Test
+
+.PHONY: test
+test: ## Run the tests
+	$(GO) test -shuffle=on $(TESTFLAGS) ./...
+
+.PHONY: race
+race: ## Run the tests with the race detector
+	@race=-race; cc=$$($(GO) env CC); \
+	if ! command -v "$${cc%% *}" >/dev/null; then \
+		echo "No C compiler ($$cc) was found and the race detector needs one: testing without it."; \
+		race=; \
+	fi; \
+	set -x; $(GO) test $$race -shuffle=on $(TESTFLAGS) ./...
+
+.PHONY: cover
+cover: ## Test coverage over all packages, into coverage.out
+	$(GO) test -shuffle=on -coverpkg=./... -coverprofile=coverage.out $(TESTFLAGS) ./...
+	$(GO) tool cover -func=coverage.out | tail -n 1
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME
+	@{ grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . || true; } | sort | while IFS=: read -r file func; do \
+		dir=$$(dirname "$$file"); func=$${func#func }; echo "$$func in $$dir"; \
+		$(GO) test -run '^$$' -fuzz "^$$func\$$" -fuzztime $(FUZZTIME) "$$dir" </dev/null || exit 1; \
+	done
+
+.PHONY: bench
+bench: ## Benchmarks into bin/bench.txt (BENCH=regexp COUNT=n; BASE=file compares with an older run)
+	@mkdir -p bin
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./... | tee bin/bench.txt
+	$(TOOL) benchstat $(BASE) bin/bench.txt
+
+.PHONY: examples
+examples: ## Lint the pipelines in config/ and in the docs, then run the examples
+	$(GO) run ./cmd/benthos-doris lint $(wildcard config/*.yaml README.md docs/*.md)
+	$(GO) test $(TESTFLAGS) ./test/examples/...
+
+##@ Check
+
+.PHONY: fmt
+fmt: ## Format the code
+	$(TOOL) golangci-lint fmt ./...
+
+.PHONY: fmt-check
+fmt-check: ## Fail if gofumpt would change a file
+	@unformatted=$$($(TOOL) gofumpt -l .); \
+	if [ -n "$$unformatted" ]; then echo "not formatted, run 'make fmt':"; echo "$$unformatted"; exit 1; fi
+
+.PHONY: vet
+vet: ## go vet
+	$(GO) vet ./...
+
+.PHONY: lint
+lint: ## golangci-lint, with the rules on who may import what
+	$(TOOL) golangci-lint run ./...
+
+.PHONY: tidy-check
+tidy-check: ## Fail if a go.mod or go.sum is not tidy
+	$(GO) mod tidy -diff
+	cd tools && $(GO) mod tidy -diff
+
+.PHONY: docs
+docs: ## Write the generated parts of the docs
+	$(GO) run ./cmd/docsgen
+
+.PHONY: docs-check
+docs-check: ## Fail if the generated parts of the docs are out of date
+	$(GO) run ./cmd/docsgen -check
+
+##@ CI
+
+.PHONY: download
+download: ## Download the modules
+	$(GO) mod download
+	cd tools && $(GO) mod download
+
+# In this order, so that what fails fast fails first and the verdict of the
+# tests stands at the end.
+CI_FUZZTIME ?= 10s
+CI_STEPS    := download fmt-check vet build tidy-check docs-check lint fuzz race
+
+.PHONY: ci
+ci: ## All checks as CI runs them
+	@for step in $(CI_STEPS); do \
+		printf '\n==> %s (%ss so far)\n' "$$step" "$$SECONDS"; \
+		$(MAKE) --no-print-directory "$$step" FUZZTIME=$(CI_FUZZTIME) || exit 1; \
+	done
