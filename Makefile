@@ -31,7 +31,7 @@ help: ## List the targets
 .PHONY: build
 build: ## Static binaries into bin/ (VERSION=... to stamp another version)
 	@mkdir -p bin
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/benthos-doris ./cmd/doris-emulator
 
 .PHONY: emulator
 emulator: ## Run the Doris emulator (ARGS='-help' lists its flags)
