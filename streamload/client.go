@@ -1,0 +1,145 @@
+package streamload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/dorisload/benthos-doris/streamload/decide"
+	"github.com/dorisload/benthos-doris/streamload/encode"
+	"github.com/dorisload/benthos-doris/streamload/internal/redact"
+	"github.com/dorisload/benthos-doris/streamload/internal/transport"
+)
+
+// Client loads batches. It is safe for concurrent use; each call of Load is one load.
+type Client struct {
+	conf      Config
+	frontends *frontends
+	transport *transport.Transport
+	secrets   redact.Secrets
+	policy    decide.Policy
+}
+
+// New makes a Client. It opens no connection and starts no goroutine. The error names every problem of the config.
+func New(conf Config) (*Client, error) {
+	conf.setDefaults()
+	fes, err := conf.validate()
+	if err != nil {
+		return nil, err
+	}
+	return &Client{
+		conf:      conf,
+		frontends: newFrontends(fes, conf.Observer),
+		secrets:   redact.NewSecrets(conf.Username, conf.Password),
+		transport: transport.New(transport.Config{
+			Username:              conf.Username,
+			Password:              conf.Password,
+			TLS:                   conf.TLS,
+			AllowInsecureRedirect: conf.AllowInsecureRedirect,
+			ConnectTimeout:        conf.ConnectTimeout,
+		}),
+		policy: decide.Policy{
+			MaxRetries: conf.MaxRetries,
+			Backoff:    decide.Backoff(conf.Backoff),
+			LabelPoll:  decide.Backoff(conf.LabelPoll),
+			Unlabelled: conf.Options.Unlabelled(),
+			FEs:        len(fes),
+		},
+	}, nil
+}
+
+// Close gives up idle connections. Loads that run are not disturbed.
+func (c *Client) Close() { c.transport.Close() }
+
+// Load stores the rows of a batch and returns when they are committed, or when it is certain that this call will not make them so.
+// The error is nil or an *Error. A cancelled context sends nothing more; a request that is on its way gets Config.Grace to
+// learn its fate. A batch without rows is no load and no error.
+func (c *Client) Load(ctx context.Context, b Batch) (Report, error) {
+	if len(b.Rows) == 0 {
+		return Report{Database: b.Database, Table: b.Table}, nil
+	}
+	if err := b.validate(c.policy.Unlabelled); err != nil {
+		return Report{}, &Error{
+			Class: decide.NotFound, Stage: StageFrontend, Database: b.Database, Table: b.Table,
+			Message: err.Error(), Reason: "not sent", Err: err,
+		}
+	}
+	body, rejected := encode.Encode(b.Rows, c.conf.Options.encoding())
+	if body.Rows() == 0 {
+		return Report{Database: b.Database, Table: b.Table}, &Error{
+			Class: decide.DataQuality, Stage: StageEncode, Database: b.Database, Table: b.Table, Rejected: rejected,
+		}
+	}
+	report, failure := c.deliver(ctx, b, &body)
+	switch {
+	case failure != nil:
+		failure.Rejected = rejected
+		return report, failure
+	case len(rejected) > 0:
+		return report, &Error{
+			Class: decide.DataQuality, Stage: StageEncode, Database: b.Database, Table: b.Table, Label: report.Label,
+			Attempts: report.Attempts, Rejected: rejected, Partial: true,
+		}
+	default:
+		return report, nil
+	}
+}
+
+func (b Batch) validate(unlabelled bool) error {
+	for what, name := range map[string]string{"database": b.Database, "table": b.Table} {
+		switch name {
+		case "":
+			return fmt.Errorf("the %s name is empty", what)
+		case ".", "..":
+			return fmt.Errorf("the %s name is %q, which no path can carry", what, name)
+		}
+		if slices.ContainsFunc([]byte(name), func(b byte) bool { return b < ' ' || b == 0x7f }) {
+			return fmt.Errorf("the %s name %.100q has a control character in it", what, name)
+		}
+	}
+	if unlabelled && b.Identity != "" {
+		return errors.New("a label identity cannot be used with group_commit, where the server makes the labels")
+	}
+	return nil
+}
+
+// LabelState asks the FEs in turn for the state of a label: UNKNOWN, PREPARE, PRECOMMITTED, COMMITTED, VISIBLE or ABORTED. UNKNOWN is no
+// proof that nothing was stored: a label is forgotten after 12 hours, or 2000 later loads of its database, by default.
+func (c *Client) LabelState(ctx context.Context, database, label string) (string, error) {
+	p := c.askState(ctx, 0, database, label)
+	if p.state == "" {
+		return "", fmt.Errorf("state of label %s: %s", label, p.message)
+	}
+	return p.state, nil
+}
+
+// CancelLabel asks the FEs in turn to abort the running transaction of a label. A label that is committed stays so; look at LabelState.
+func (c *Client) CancelLabel(ctx context.Context, database, label string) error {
+	return c.askCancel(ctx, 0, database, label)
+}
+
+// Ping asks every FE whether it is up and returns what is wrong with those that are not, by address. Config.ConnectTimeout and the context bound it.
+func (c *Client) Ping(ctx context.Context) map[string]error {
+	down := map[string]error{}
+	for i, fe := range c.frontends.urls {
+		ctx, cancel := context.WithTimeout(ctx, callTimeout)
+		r, err := c.transport.Ping(ctx, fe)
+		cancel()
+		if err == nil && r.HTTPStatus >= 500 {
+			err = fmt.Errorf("HTTP %d", r.HTTPStatus)
+		}
+		c.frontends.report(i, err == nil)
+		if err != nil {
+			down[fe.Host] = errors.New(c.secrets.Text(err.Error(), maxMessage))
+		}
+	}
+	return down
+}
+
+// attemptTimeout is how long the client waits for one attempt: the server's own timeout and a margin, so that the server gives up first.
+// A commit may take up to 30 s more to be published (BE txn_commit_rpc_timeout_ms, half of it).
+func attemptTimeout(timeout time.Duration) time.Duration {
+	return time.Duration(seconds(timeout))*time.Second + min(max(timeout/5, 2*time.Second), 35*time.Second)
+}

@@ -1,0 +1,159 @@
+package streamload
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/dorisload/benthos-doris/streamload/internal/transport"
+)
+
+// Backoff is a series of waits: Initial, doubled each time up to Max, each shortened by chance by up to a half.
+type Backoff struct {
+	Initial, Max time.Duration
+	// MaxElapsed bounds the whole series; 0 means no bound.
+	MaxElapsed time.Duration
+}
+
+// Config of a Client. DefaultConfig has the defaults; a zero field takes the default too, except where it says otherwise.
+type Config struct {
+	// FEs are the base addresses of the frontends, http or https; "host:port" means http. At least one.
+	FEs []string
+	// Username and Password are sent as basic auth to the FEs and to where they send us. Default user: none.
+	Username, Password string
+	// TLS is used with https addresses. Default: the system's certificates.
+	TLS *tls.Config
+	// AllowInsecureRedirect lets an https FE send us on to an http BE, rows and password in clear text.
+	AllowInsecureRedirect bool
+
+	// Options are the load's own settings.
+	Options Options
+	// LabelPrefix begins every label. Letters that a label must not have become "_", and it is cut where the label would get
+	// longer than 128 bytes. Default "benthos".
+	LabelPrefix string
+
+	// MaxRetries is how often a load is sent again after the first time. 0 means the default of 3; -1 means never.
+	MaxRetries int
+	// Backoff paces resends. Its MaxElapsed is the time after the start of a delivery in which a resend may begin.
+	// Default 500 ms, 10 s, 10 m. Fields are defaulted one by one; MaxElapsed -1 means no bound.
+	Backoff Backoff
+	// LabelPoll paces the questions for a label's state after a request whose outcome is not known. Default 200 ms, 5 s, 5 m,
+	// as above.
+	LabelPoll Backoff
+	// Timeout of one attempt, sent to the server as whole seconds, rounded up. The client itself waits a little longer, so that the
+	// server gives up first and says so. Default 5 m; at most 72 h (BE: 259200 s).
+	Timeout time.Duration
+	// ConnectTimeout bounds a dial, and a TLS handshake. Default 10 s.
+	ConnectTimeout time.Duration
+	// Grace is how long an attempt in flight may go on after the context is cancelled, to learn its fate. Default 2 s.
+	Grace time.Duration
+
+	// Observer is told what happens. Default: nobody.
+	Observer Observer
+}
+
+// DefaultConfig has every default filled in; only FEs is missing.
+func DefaultConfig() Config {
+	return Config{
+		Options:        DefaultOptions(),
+		LabelPrefix:    "benthos",
+		MaxRetries:     3,
+		Backoff:        Backoff{500 * time.Millisecond, 10 * time.Second, 10 * time.Minute},
+		LabelPoll:      Backoff{200 * time.Millisecond, 5 * time.Second, 5 * time.Minute},
+		Timeout:        5 * time.Minute,
+		ConnectTimeout: 10 * time.Second,
+		Grace:          2 * time.Second,
+		Observer:       NopObserver{},
+	}
+}
+
+// maxTimeout is the longest timeout that a server takes (FE Config max_stream_load_timeout_second).
+const maxTimeout = 259200 * time.Second
+
+func (c *Config) setDefaults() {
+	d := DefaultConfig()
+	if c.LabelPrefix == "" {
+		c.LabelPrefix = d.LabelPrefix
+	}
+	if c.MaxRetries == 0 {
+		c.MaxRetries = d.MaxRetries
+	}
+	c.MaxRetries = max(c.MaxRetries, 0)
+	c.Backoff.setDefaults(d.Backoff)
+	c.LabelPoll.setDefaults(d.LabelPoll)
+	if c.Timeout == 0 {
+		c.Timeout = d.Timeout
+	}
+	if c.ConnectTimeout == 0 {
+		c.ConnectTimeout = d.ConnectTimeout
+	}
+	if c.Grace == 0 {
+		c.Grace = d.Grace
+	}
+	if c.Observer == nil {
+		c.Observer = d.Observer
+	}
+	c.Options.setDefaults()
+}
+
+func (b *Backoff) setDefaults(d Backoff) {
+	if b.Initial == 0 {
+		b.Initial = d.Initial
+	}
+	if b.Max == 0 {
+		b.Max = max(d.Max, b.Initial)
+	}
+	switch b.MaxElapsed {
+	case 0:
+		b.MaxElapsed = d.MaxElapsed
+	case -1:
+		b.MaxElapsed = 0
+	}
+}
+
+// validate reports all problems at once, each with the name of the field in YAML.
+func (c *Config) validate() ([]*url.URL, error) {
+	var problems []error
+	bad := func(field, format string, args ...any) {
+		problems = append(problems, fmt.Errorf(field+" "+format, args...))
+	}
+	var fes []*url.URL
+	if len(c.FEs) == 0 {
+		bad("fe_urls", "is empty: at least one FE address is needed")
+	}
+	for i, s := range c.FEs {
+		u, err := transport.ParseFE(s)
+		if err != nil {
+			bad("fe_urls", "[%d] %w", i, err)
+			continue
+		}
+		fes = append(fes, u)
+	}
+	c.Backoff.validate("backoff", bad)
+	c.LabelPoll.validate("label_poll", bad)
+	if c.Timeout < 0 || c.Timeout > maxTimeout {
+		bad("timeout", "is %s; it must be between 1s and 72h", c.Timeout)
+	}
+	if c.ConnectTimeout < 0 {
+		bad("connect_timeout", "is negative")
+	}
+	if c.Grace < 0 {
+		bad("grace", "is negative")
+	}
+	c.Options.validate(bad)
+	return fes, errors.Join(problems...)
+}
+
+func (b Backoff) validate(field string, bad func(string, string, ...any)) {
+	if b.Initial < time.Millisecond {
+		bad(field, "has an initial_interval of %s; it must be at least 1ms", b.Initial)
+	}
+	if b.Max < b.Initial {
+		bad(field, "has a max_interval of %s, which is shorter than its initial_interval of %s", b.Max, b.Initial)
+	}
+	if b.MaxElapsed < 0 {
+		bad(field, "has a negative max_elapsed_time")
+	}
+}

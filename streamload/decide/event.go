@@ -1,0 +1,210 @@
+// Package decide holds the policy of a delivery: what to do after each thing that happened to a load. It is pure:
+// no clock, no network, no context, no randomness. Step is the only place where that is decided.
+//
+// The rule that everything here serves: a fresh label is used only when the label before it is closed. A label is closed
+// when Doris said that its transaction is aborted (or that none was begun) and every request sent under it has been
+// answered. Of all the requests under one label Doris commits at most one (fe DatabaseTransactionMgr.beginTransaction
+// runs under one lock), but an aborted label can be begun again, so a request of ours that is still on its way could land
+// under it later. As long as that is possible the only safe resend is one under the same label.
+package decide
+
+import (
+	"time"
+
+	"github.com/dorisload/benthos-doris/streamload/internal/answer"
+)
+
+// Sent says how far a request got.
+type Sent uint8
+
+const (
+	// NotSent means that no byte of the body left: whatever server saw the request, it cannot have stored its rows.
+	// There may still be an answer, when a server refused before it took the body.
+	NotSent Sent = iota
+	// MaybeReceived means that some or all of the body left and that no whole answer came back.
+	MaybeReceived
+	// Answered means that some or all of the body left and that a whole HTTP answer came back.
+	Answered
+)
+
+func (s Sent) String() string {
+	switch s {
+	case NotSent:
+		return "not sent"
+	case MaybeReceived:
+		return "maybe received"
+	default:
+		return "answered"
+	}
+}
+
+// EventKind names what happened.
+type EventKind uint8
+
+const (
+	// Attempted: a request to load has ended; the fields of Attempt are set.
+	Attempted EventKind = iota
+	// Polled: the label's state was asked for; Poll is set.
+	Polled
+	// LabelCancelled: the FE was asked to abort the label, whatever it answered.
+	LabelCancelled
+	// Interrupted: the wait before an action was ended by the caller's cancellation; the action was not done.
+	Interrupted
+)
+
+// Trouble says what went wrong with a request that has no answer, or with its way to a server.
+type Trouble uint8
+
+// The kinds of trouble.
+const (
+	// NoTrouble: there is an answer, or nothing went wrong.
+	NoTrouble Trouble = iota
+	// Unreachable: a name did not resolve, a connection was refused or could not be made in time.
+	Unreachable
+	// TLSFailed: the TLS handshake failed, mostly a certificate that is not trusted.
+	TLSFailed
+	// ConnectionLost: the connection ended before the answer did.
+	ConnectionLost
+	// TimedOut: no answer came in time.
+	TimedOut
+	// BadRedirect: a redirect without a usable address, to an address that is not trusted, or too many of them.
+	BadRedirect
+	// Garbled: what came back was no HTTP.
+	Garbled
+)
+
+// Attempt is what is known about one request to load.
+type Attempt struct {
+	Sent Sent
+	// Trouble is set when HasAnswer is not.
+	Trouble Trouble
+	// Stale is true when a kept connection turned out to be closed before anything came of the request: nothing was sent, and a
+	// new connection will most likely do.
+	Stale bool
+	// WholeBody is true when every byte of the body left.
+	WholeBody bool
+	// HasAnswer is true when a whole HTTP answer came.
+	HasAnswer bool
+	// HTTPStatus of the answer.
+	HTTPStatus int
+	// Load is the parsed answer.
+	Load answer.Load
+	// RetryAfter is how long the server asked to wait, 0 if it did not.
+	RetryAfter time.Duration
+}
+
+// Poll is what is known after all FEs that could be asked for a label's state have been asked.
+type Poll struct {
+	// State is NoState when no FE named one.
+	State answer.LabelState
+	// Rejected is true when no FE named a state and one refused the question outright: not allowed, or no such call.
+	Rejected bool
+}
+
+// Event is one thing that happened.
+type Event struct {
+	Kind    EventKind
+	Attempt Attempt
+	Poll    Poll
+	// Now is the time since the delivery began.
+	Now time.Duration
+	// Cancelled is true once the caller has cancelled; from then on nothing is sent.
+	Cancelled bool
+}
+
+// ActionKind names what to do next.
+type ActionKind uint8
+
+const (
+	// Send the load under Action.Label.
+	Send ActionKind = iota
+	// AskState asks for the label's state.
+	AskState
+	// CancelLabel asks the FE to abort the label.
+	CancelLabel
+	// Done ends the delivery with Action.Outcome.
+	Done
+)
+
+func (k ActionKind) String() string {
+	return [...]string{"send", "ask label state", "cancel label", "done"}[k]
+}
+
+// Action is what to do next.
+type Action struct {
+	Kind ActionKind
+	// After is how long to wait first. The driver may shorten it by up to half, so that many loads do not return at once.
+	After time.Duration
+	// AtLeast is what may not be shortened: a server asked for it.
+	AtLeast time.Duration
+	// Label numbers the label: 0 is the base label, n the base with suffix n.
+	Label int
+	// NextFE asks for another FE than the last one, if there is one.
+	NextFE bool
+	// Outcome belongs to Done.
+	Outcome Outcome
+}
+
+// Evidence is why rows are known to be stored.
+type Evidence uint8
+
+// The kinds of evidence. Only these make an ack.
+const (
+	// NoEvidence belongs to failures.
+	NoEvidence Evidence = iota
+	// BySuccess is an answer "Success" to a request whose whole body was sent.
+	BySuccess
+	// ByPublishTimeout is the same with "Publish Timeout": committed, visible later.
+	ByPublishTimeout
+	// ByLabelFinished is "Label Already Exists" with FINISHED: an earlier request under this label was committed.
+	ByLabelFinished
+	// ByStateVisible is the label state VISIBLE.
+	ByStateVisible
+	// ByStateCommitted is the label state COMMITTED: durable, visible later.
+	ByStateCommitted
+)
+
+func (e Evidence) String() string {
+	return [...]string{"none", "success", "publish_timeout", "label_finished", "state_visible", "state_committed"}[e]
+}
+
+// Visible is true when the rows can be queried already; label_finished covers both, so it is not.
+func (e Evidence) Visible() bool { return e == BySuccess || e == ByStateVisible }
+
+// Reason is why a delivery ended without its rows known to be stored.
+type Reason uint8
+
+// The reasons.
+const (
+	// NoReason belongs to committed deliveries.
+	NoReason Reason = iota
+	// RetriesUsed: max_retries resends were made, or none are allowed.
+	RetriesUsed
+	// TimeUsed: the next resend would begin after backoff.max_elapsed_time.
+	TimeUsed
+	// StillOpen: the label stayed open, or its state could not be learned, until label_poll's time was over.
+	StillOpen
+	// StateRefused: a request was never answered and no FE lets us ask for the label's state.
+	StateRefused
+	// NoLabel: a request was never answered and there is no label to ask for (group commit).
+	NoLabel
+	// Stopped: the caller cancelled.
+	Stopped
+)
+
+func (r Reason) String() string {
+	return [...]string{
+		"none", "retries used up", "time used up", "label still open", "label state refused", "no label to ask for", "stopped",
+	}[r]
+}
+
+// Outcome is the end of a delivery.
+type Outcome struct {
+	// Committed is true only with Evidence.
+	Committed bool
+	Evidence  Evidence
+	// Reason is set when not Committed.
+	Reason Reason
+	// Open is true when the rows may be stored, or may still be: nobody may load them again under another label.
+	Open bool
+}

@@ -1,0 +1,38 @@
+package decide
+
+import "time"
+
+// Backoff is a series of waits: Initial, then twice as long each time, up to Max.
+type Backoff struct {
+	Initial, Max time.Duration
+	// MaxElapsed bounds the whole, 0 means no bound.
+	MaxElapsed time.Duration
+}
+
+// wait is the n-th wait, n from 0.
+func (b Backoff) wait(n int) time.Duration {
+	d := b.Initial
+	for range min(n, 32) {
+		if d >= b.Max/2 {
+			return b.Max
+		}
+		d *= 2
+	}
+	return min(d, b.Max)
+}
+
+// Policy is what a user configures of a delivery.
+type Policy struct {
+	// MaxRetries is how often a load is sent again after the first time; 0 and less mean never.
+	MaxRetries int
+	// Backoff paces resends; its MaxElapsed bounds the whole delivery.
+	Backoff Backoff
+	// LabelPoll paces the questions for a label's state; its MaxElapsed bounds one series of them.
+	LabelPoll Backoff
+	// StableLabel keeps one label for every attempt, because it was made from the rows and a redelivery will use it again.
+	StableLabel bool
+	// Unlabelled means that the server makes the label (group commit): nothing can be asked, nothing is deduplicated.
+	Unlabelled bool
+	// FEs is how many FEs there are: a refusal before the body is tried at each once without a wait.
+	FEs int
+}

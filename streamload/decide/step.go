@@ -1,0 +1,294 @@
+package decide
+
+import (
+	"time"
+
+	"github.com/dorisload/benthos-doris/streamload/internal/answer"
+)
+
+// looksAfterCancel is how often the state is asked for after the label was cancelled. An FE aborts at once, so more than
+// a few looks only help when the question itself fails.
+const looksAfterCancel = 3
+
+// maxRetryAfter caps what a server may ask us to wait.
+const maxRetryAfter = 5 * time.Minute
+
+// State is everything that Step knows about a delivery. The zero value is not valid; use Start.
+type State struct {
+	policy Policy
+
+	label   int // number of the current label
+	resends int
+	// used is true once a body may have reached a server under the current label.
+	used bool
+	// unanswered counts requests under the current label whose fate their own answer did not tell. Nothing but a commit
+	// settles them: each could still be on its way.
+	unanswered int
+	// doubtful is true when an answered failure under the current label has not been followed by ABORTED: "Fail" does not
+	// prove that nothing was committed (be stream_load_executor.cpp: a commit whose RPC timed out is answered with Fail).
+	doubtful bool
+	// tainted is true when a server claimed to have stored a request of the current label whose body it never took: whatever
+	// is committed under the label may be that empty load.
+	tainted bool
+
+	polling   bool
+	pollSince time.Duration
+	polls     int // of this series
+	sawOpen   bool
+	looks     int  // left after a cancelled label; 0 means not cancelled
+	refusals  int  // requests in a row that were refused before the body
+	stale     bool // the last request met a connection that was closed already
+	capacity  bool
+	retryWait time.Duration // asked for by the last answer
+
+	cancelled bool
+	done      bool
+	outcome   Outcome
+}
+
+// Start begins a delivery: the first action is to send under the base label.
+func Start(p Policy) (State, Action) {
+	return State{policy: p}, Action{Kind: Send}
+}
+
+// Resends is how often the load was sent again so far.
+func (s State) Resends() int { return s.resends }
+
+// Step is told what happened and says what to do. It is total and deterministic: any event may come at any time, the end
+// is final, and once an event says Cancelled nothing is sent any more.
+func Step(s State, ev Event) (State, Action) {
+	if s.done {
+		return s, s.finished()
+	}
+	before := s.cancelled
+	s.cancelled = s.cancelled || ev.Cancelled || ev.Kind == Interrupted
+	switch ev.Kind {
+	case Attempted:
+		return s.attempted(ev)
+	case Polled:
+		return s.polled(ev)
+	case LabelCancelled:
+		return s.ask(s.policy.LabelPoll.wait(0))
+	default: // Interrupted
+		if before {
+			return s.fail(Stopped) // the last look was interrupted as well
+		}
+		return s.stop(ev.Now)
+	}
+}
+
+// attempted judges one request.
+func (s State) attempted(ev Event) (State, Action) {
+	a := ev.Attempt
+	s.polling, s.sawOpen, s.looks = false, false, 0
+	s.retryWait = min(a.RetryAfter, maxRetryAfter)
+	s.capacity = a.HasAnswer && Classify(a.HTTPStatus, a.Load).slow()
+	if !a.Stale {
+		s.stale = false
+	}
+	if a.Sent != NotSent {
+		s.used = true
+		s.refusals = 0
+	}
+	word := answer.Unclear
+	if a.HasAnswer && a.HTTPStatus >= 200 && a.HTTPStatus < 300 {
+		word = a.Load.Word
+	}
+	switch {
+	// An answer to a body that was not sent whole cannot be about these rows.
+	case word == answer.Success && a.Sent == Answered && a.WholeBody:
+		return s.commit(BySuccess)
+	case word == answer.PublishTimeout && a.Sent == Answered && a.WholeBody:
+		return s.commit(ByPublishTimeout)
+	case word == answer.LabelExists && !s.policy.Unlabelled:
+		return s.labelExists(a, ev.Now)
+	case a.Sent == NotSent && (word == answer.Success || word == answer.PublishTimeout):
+		// An empty load must never be taken for the rows. If no body ever left under the label, it is left behind:
+		// nothing of ours can land under it.
+		s.refusals++
+		s.tainted = true
+		return s.resend(ev.Now, !s.used)
+	case a.Sent == NotSent && a.Stale && !s.stale && !s.cancelled:
+		// No attempt was made yet, so it does not count as one; once in a row.
+		s.stale = true
+		return s, Action{Kind: Send, Label: s.label}
+	case a.Sent == NotSent:
+		s.refusals++
+		return s.resend(ev.Now, false)
+	case s.policy.Unlabelled:
+		if answeredFailure(a) {
+			return s.resend(ev.Now, false)
+		}
+		s.unanswered++
+		return s.fail(NoLabel)
+	case answeredFailure(a):
+		// A BE that never began a transaction says so with transaction -1 (be stream_load_context.cpp), so nothing of
+		// this request can be committed; any other failure has to be followed by ABORTED before it is believed.
+		if a.Load.TxnID != -1 {
+			s.doubtful = true
+		}
+		return s.startPoll(ev.Now, 0)
+	default:
+		s.unanswered++
+		return s.startPoll(ev.Now, s.policy.LabelPoll.wait(0))
+	}
+}
+
+// answeredFailure is true when a Doris server itself said that this request failed. HTML, cut JSON, a word that nobody
+// knows, or a success that comes with an error status may stem from something in between, behind which the request lives on.
+func answeredFailure(a Attempt) bool {
+	if a.Sent != Answered || !a.HasAnswer || !a.Load.Readable || a.HTTPStatus >= 500 {
+		return false
+	}
+	return a.Load.Word == answer.Failure || a.Load.Word == answer.LabelExists
+}
+
+// labelExists judges "Label Already Exists": the begin of this request was refused because another one owns the label.
+func (s State) labelExists(a Attempt, now time.Duration) (State, Action) {
+	if !s.used && (s.tainted || !s.policy.StableLabel) {
+		// The label is random and no body ever left under it, so whoever owns it, the rows are not ours. Nothing of ours
+		// can land under it either, so it is closed.
+		return s.resend(now, true)
+	}
+	if a.Load.Existing == answer.ExistingFinished {
+		return s.commit(ByLabelFinished)
+	}
+	return s.startPoll(now, s.policy.LabelPoll.wait(0))
+}
+
+func (s State) startPoll(now, after time.Duration) (State, Action) {
+	s.polling, s.pollSince, s.polls, s.sawOpen, s.looks = true, now, 0, false, 0
+	if s.cancelled {
+		after = 0 // one last look
+	}
+	return s.ask(after)
+}
+
+func (s State) ask(after time.Duration) (State, Action) {
+	s.polls++
+	return s, Action{Kind: AskState, After: after, Label: s.label}
+}
+
+// polled judges a label's state.
+func (s State) polled(ev Event) (State, Action) {
+	switch ev.Poll.State {
+	case answer.StateVisible:
+		return s.commit(ByStateVisible)
+	case answer.StateCommitted:
+		return s.commit(ByStateCommitted)
+	case answer.StateAborted:
+		s.doubtful = false
+		return s.resend(ev.Now, s.unanswered == 0)
+	case answer.StateUnknown:
+		// No information: it never arrived, was not begun yet, or was forgotten. Only the same label is safe.
+		return s.resend(ev.Now, false)
+	case answer.StatePrepare, answer.StatePrecommitted:
+		s.sawOpen = true
+		return s.pollOn(ev.Now)
+	default:
+		if ev.Poll.Rejected {
+			if s.unanswered == 0 {
+				return s.resend(ev.Now, false)
+			}
+			return s.fail(StateRefused)
+		}
+		return s.pollOn(ev.Now)
+	}
+}
+
+// pollOn asks again, until the time for it is over.
+func (s State) pollOn(now time.Duration) (State, Action) {
+	if s.cancelled {
+		return s.fail(Stopped)
+	}
+	if s.looks > 0 {
+		if s.looks--; s.looks == 0 {
+			return s.fail(StillOpen)
+		}
+		return s.ask(s.policy.LabelPoll.wait(0))
+	}
+	after := s.policy.LabelPoll.wait(s.polls)
+	if over(now-s.pollSince+after, s.policy.LabelPoll.MaxElapsed) || over(now+after, s.policy.Backoff.MaxElapsed) {
+		switch {
+		case s.sawOpen:
+			s.looks = looksAfterCancel
+			return s, Action{Kind: CancelLabel, Label: s.label}
+		case s.unanswered == 0:
+			// Every request was answered, so sending under the same label is safe whatever the state is.
+			return s.resend(now, false)
+		default:
+			return s.fail(StillOpen)
+		}
+	}
+	return s.ask(after)
+}
+
+// resend sends again, under a fresh label if the current one is closed, unless a bound is reached.
+func (s State) resend(now time.Duration, closed bool) (State, Action) {
+	after, atLeast := s.resendWait()
+	bound := NoReason
+	switch {
+	case s.cancelled:
+		bound = Stopped
+	case s.resends >= s.policy.MaxRetries:
+		bound = RetriesUsed
+	case over(now+after, s.policy.Backoff.MaxElapsed):
+		bound = TimeUsed
+	}
+	if bound != NoReason {
+		if s.open() && !s.polling && !s.policy.Unlabelled {
+			return s.startPoll(now, 0) // an earlier request may have landed meanwhile
+		}
+		return s.fail(bound)
+	}
+	s.polling = false
+	s.resends++
+	if closed && !s.policy.StableLabel && !s.policy.Unlabelled {
+		s.label++
+		s.used, s.unanswered, s.doubtful, s.tainted = false, 0, false, false
+	}
+	return s, Action{Kind: Send, After: after, AtLeast: atLeast, Label: s.label, NextFE: true}
+}
+
+// resendWait is how long to wait before a resend, and how much of that may not be shortened.
+func (s State) resendWait() (after, atLeast time.Duration) {
+	if s.refusals > 0 && s.refusals < s.policy.FEs && !s.capacity {
+		return 0, 0 // the next FE has not been tried yet
+	}
+	after = s.policy.Backoff.wait(s.resends)
+	if s.capacity {
+		after = min(2*after, s.policy.Backoff.Max)
+	}
+	return max(after, s.retryWait), s.retryWait
+}
+
+// stop answers the caller's cancellation of a wait: with one last look where the fate of the label is open.
+func (s State) stop(now time.Duration) (State, Action) {
+	if !s.policy.Unlabelled && (s.polling || s.open()) {
+		return s.startPoll(now, 0)
+	}
+	return s.fail(Stopped)
+}
+
+// open is true while rows sent under the current label may be stored, or may still be.
+func (s State) open() bool { return s.unanswered > 0 || s.doubtful }
+
+func (s State) commit(e Evidence) (State, Action) {
+	if s.tainted && e != BySuccess && e != ByPublishTimeout {
+		s.unanswered++
+		return s.fail(StillOpen)
+	}
+	s.done = true
+	s.outcome = Outcome{Committed: true, Evidence: e}
+	return s, s.finished()
+}
+
+func (s State) fail(r Reason) (State, Action) {
+	s.done = true
+	s.outcome = Outcome{Reason: r, Open: s.open()}
+	return s, s.finished()
+}
+
+func (s State) finished() Action { return Action{Kind: Done, Label: s.label, Outcome: s.outcome} }
+
+func over(d, limit time.Duration) bool { return limit > 0 && d > limit }

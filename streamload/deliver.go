@@ -1,0 +1,210 @@
+package streamload
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/dorisload/benthos-doris/streamload/decide"
+	"github.com/dorisload/benthos-doris/streamload/encode"
+	"github.com/dorisload/benthos-doris/streamload/internal/transport"
+)
+
+// delivery is one batch on its way. What to do next is decided by decide.Step; this only does it.
+type delivery struct {
+	*Client
+	batch  Batch
+	body   *encode.Body
+	header http.Header
+	base   string // of the labels; "" when the server makes them
+	begun  time.Time
+
+	fe       int
+	attempts int
+	polls    int
+	last     transport.Attempt // the last request to load
+	lastTook time.Duration
+	unclear  bool // some request did not tell its fate
+	lastPoll poll
+}
+
+// deliver sends a body until its fate is known or a bound is reached.
+func (c *Client) deliver(ctx context.Context, b Batch, body *encode.Body) (Report, *Error) {
+	d := &delivery{Client: c, batch: b, body: body, begun: time.Now(), fe: c.frontends.first()}
+	d.header = c.conf.Options.header(c.conf.Timeout)
+	policy := c.policy
+	switch {
+	case policy.Unlabelled:
+	case b.Identity != "":
+		policy.StableLabel = true
+		d.base = stableLabel(c.conf.LabelPrefix, b, body)
+	default:
+		d.base = randomLabel(c.conf.LabelPrefix)
+	}
+	// Requests outlive the caller's context by the grace, so that one on its way can learn its fate.
+	alive, cancel := c.withGrace(ctx)
+	defer cancel()
+
+	c.conf.Observer.Started(b.Database, b.Table)
+	state, act := decide.Start(policy)
+	for act.Kind != decide.Done {
+		ev := decide.Event{Kind: decide.Interrupted}
+		if d.wait(ctx, act) {
+			if act.NextFE {
+				d.fe = c.frontends.after(d.fe)
+			}
+			label := d.label(act)
+			switch act.Kind {
+			case decide.Send:
+				ev = d.send(alive, label)
+			case decide.AskState:
+				ev = d.ask(alive, label)
+			case decide.CancelLabel:
+				// What came of it shows in the state, which is asked for next.
+				_ = c.askCancel(alive, d.fe, b.Database, label)
+				ev = decide.Event{Kind: decide.LabelCancelled}
+			}
+		}
+		ev.Now, ev.Cancelled = time.Since(d.begun), ctx.Err() != nil
+		state, act = decide.Step(state, ev)
+		d.tell(ev, act)
+	}
+	return d.finish(alive, act)
+}
+
+// wait waits before an action. It is false when the caller cancelled meanwhile, and always when nothing may be sent any more.
+// The wait is shortened by chance by up to a half.
+func (d *delivery) wait(ctx context.Context, act decide.Action) bool {
+	if ctx.Err() != nil {
+		return act.Kind == decide.AskState && act.After == 0
+	}
+	if act.After <= 0 {
+		return true
+	}
+	after := max(act.After/2+rand.N(act.After/2+1), act.AtLeast) //nolint:gosec // spreads load, hides nothing
+	timer := time.NewTimer(after)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// withGrace is a context that ends Config.Grace after its parent, and with cancel.
+func (c *Client) withGrace(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
+	stop := context.AfterFunc(parent, func() {
+		timer := time.NewTimer(c.conf.Grace)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}
+
+func (d *delivery) label(act decide.Action) string {
+	if d.base == "" {
+		return ""
+	}
+	return attemptLabel(d.base, act.Label)
+}
+
+func (d *delivery) send(ctx context.Context, label string) decide.Event {
+	if label != "" {
+		d.header["label"] = []string{label}
+	}
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout(d.conf.Timeout))
+	defer cancel()
+	d.attempts++
+	began := time.Now()
+	a := d.transport.Load(ctx, d.frontends.urls[d.fe], transport.Load{
+		Database: d.batch.Database, Table: d.batch.Table, Header: d.header, Body: d.body,
+	})
+	// Only a failure of the first hop says something about the FE.
+	d.frontends.report(d.fe, a.Hops > 0 || a.HTTPStatus != 0 || a.Sent != decide.NotSent)
+	d.last, d.lastTook = a, time.Since(began)
+	return decide.Event{Kind: decide.Attempted, Attempt: a.Attempt}
+}
+
+func (d *delivery) ask(ctx context.Context, label string) decide.Event {
+	d.polls++
+	d.lastPoll = d.askState(ctx, d.fe, d.batch.Database, label)
+	return decide.Event{Kind: decide.Polled, Poll: d.lastPoll.facts}
+}
+
+// tell reports an event and what follows from it.
+func (d *delivery) tell(ev decide.Event, next decide.Action) {
+	switch ev.Kind {
+	case decide.Attempted:
+		stored := next.Kind == decide.Done && next.Outcome.Committed
+		if !stored && next.Kind == decide.AskState && ev.Attempt.Sent != decide.NotSent {
+			d.unclear = true
+		}
+		info := AttemptInfo{
+			Database: d.batch.Database, Table: d.batch.Table, Label: d.sentLabel(), Attempt: d.attempts, Server: d.last.Server,
+			Bytes: d.body.Len(), Took: d.lastTook, Sent: ev.Attempt.Sent.String(), Stored: stored, Next: next.Kind.String(), After: next.After,
+		}
+		if !stored {
+			info.Class, info.Message = ev.Attempt.Class(), d.lastMessage()
+		}
+		d.conf.Observer.Attempted(info)
+	case decide.Polled:
+		d.conf.Observer.Polled(PollInfo{
+			Database: d.batch.Database, Table: d.batch.Table, Label: d.sentLabel(),
+			State: d.lastPoll.state, Message: d.lastPoll.message, Next: next.Kind.String(), After: next.After,
+		})
+	}
+}
+
+func (d *delivery) sentLabel() string {
+	if v := d.header["label"]; len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
+
+// lastMessage is what the last request to load came to, in words, without secrets.
+func (d *delivery) lastMessage() string {
+	a := d.last
+	var text string
+	switch {
+	case a.Err != nil:
+		text = a.Err.Error()
+	case a.HasAnswer && !a.Load.Readable:
+		text = fmt.Sprintf("%s answered HTTP %d (%s), which is no Stream Load result: %s", a.Server, a.HTTPStatus, orNone(a.ContentType), orNone(a.Load.Excerpt))
+	case a.HasAnswer:
+		text = a.Load.Status
+		if a.HTTPStatus != http.StatusOK {
+			text = fmt.Sprintf("HTTP %d: %s", a.HTTPStatus, text)
+		}
+		if a.Load.ExistingWord != "" {
+			text += " (" + a.Load.ExistingWord + ")"
+		}
+		if a.Load.Message != "" {
+			text += ": " + a.Load.Message
+		}
+		if a.Load.FirstError != "" {
+			text += "; first error: " + a.Load.FirstError
+		}
+	default:
+		text = "nothing was sent"
+	}
+	return d.secrets.Text(text, maxMessage)
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "nothing"
+	}
+	return s
+}

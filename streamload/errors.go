@@ -1,0 +1,138 @@
+package streamload
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/dorisload/benthos-doris/streamload/internal/redact"
+)
+
+// Stage is how far a failed delivery came.
+type Stage string
+
+// The stages.
+const (
+	// StageEncode: no row could be made part of a body; nothing was sent.
+	StageEncode Stage = "encode"
+	// StageConnect: no server could be reached.
+	StageConnect Stage = "connect"
+	// StageFrontend: an FE refused, or sent us nowhere.
+	StageFrontend Stage = "frontend"
+	// StageLoad: the load itself failed.
+	StageLoad Stage = "load"
+	// StageLabel: the fate of a request could not be learned from its label.
+	StageLabel Stage = "label_state"
+	// StageStopped: the caller cancelled.
+	StageStopped Stage = "stopped"
+)
+
+// Sizes of the parts of an error text, in bytes.
+const (
+	maxMessage    = 2048
+	maxErrorLine  = 400
+	maxErrorLines = 3
+	maxErrorURL   = 500
+)
+
+// Error is a delivery that did not store all rows of its batch.
+type Error struct {
+	// Class is the kind of failure, a stable token; it begins the error text.
+	Class Class
+	Stage Stage
+	// Database, Table and Label say which load; Label is "" when none was sent.
+	Database, Table, Label string
+	// Attempts is how many requests to load were made.
+	Attempts int
+	// HTTPStatus and Status are the last answer's, 0 and "" if there was none.
+	HTTPStatus int
+	Status     string
+	// Message is the server's last message, or what went wrong on the way to it. No secrets, at most 2 KiB.
+	Message string
+	// Reason is why no further attempt was made, for instance "retries used up".
+	Reason string
+	// LabelState is the last state of the label that was seen, "" if none.
+	LabelState string
+	// ErrorURL shows the rejected rows, without secrets; ErrorLines are its first lines.
+	ErrorURL   string
+	ErrorLines []string
+	// Unresolved is true when the rows may be stored all the same, now or later: nobody may load them again under another label without
+	// looking at this one's state first.
+	Unresolved bool
+	// Rejected are the rows that were refused before sending, each with its own reason, by index.
+	Rejected []RowError
+	// Partial is true when only the rows in Rejected failed and all others are committed.
+	Partial bool
+	// Err is the cause, for errors.Is; it may be nil.
+	Err error
+}
+
+// Error is one line that begins with the class.
+func (e *Error) Error() string {
+	if e.Partial || e.Stage == StageEncode {
+		return fmt.Sprintf("%s: %d row(s) of %s.%s cannot be loaded, the first: %v", e.Class, len(e.Rejected), e.Database, e.Table, e.Rejected[0])
+	}
+	return e.text()
+}
+
+func (e *Error) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: load into %s.%s failed", e.Class, e.Database, e.Table)
+	if e.Unresolved {
+		fmt.Fprintf(&b, " with its outcome unknown")
+	}
+	fmt.Fprintf(&b, ": %s", e.Message)
+	if e.HTTPStatus != 0 && e.HTTPStatus != 200 && !strings.Contains(e.Message, fmt.Sprintf("HTTP %d", e.HTTPStatus)) {
+		fmt.Fprintf(&b, " (HTTP %d)", e.HTTPStatus)
+	}
+	if e.ErrorURL != "" {
+		fmt.Fprintf(&b, "; error page: %s", e.ErrorURL)
+	}
+	for i, line := range e.ErrorLines {
+		if i == 0 {
+			b.WriteString("; its first lines:")
+		}
+		fmt.Fprintf(&b, " %s", line)
+	}
+	fmt.Fprintf(&b, " [stage=%s", e.Stage)
+	if e.Label != "" {
+		fmt.Fprintf(&b, " label=%s", e.Label)
+	}
+	if e.LabelState != "" {
+		fmt.Fprintf(&b, " label_state=%s", e.LabelState)
+	}
+	fmt.Fprintf(&b, " attempts=%d", e.Attempts)
+	if e.Reason != "" {
+		fmt.Fprintf(&b, " ended=%q", e.Reason)
+	}
+	b.WriteString("]")
+	return b.String()
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Row is the error of the i-th row of the batch; nil when the row is committed.
+func (e *Error) Row(i int) error {
+	at := sort.Search(len(e.Rejected), func(k int) bool { return e.Rejected[k].Index >= i })
+	if at < len(e.Rejected) && e.Rejected[at].Index == i {
+		return e.Rejected[at].Err
+	}
+	if e.Partial {
+		return nil
+	}
+	return e
+}
+
+// firstLines picks the first lines of an error page that say something.
+func firstLines(page []byte, secrets redact.Secrets) (lines []string) {
+	for line := range strings.SplitSeq(string(page), "\n") {
+		if line = secrets.Text(line, maxErrorLine); line == "" {
+			continue
+		}
+		if lines = append(lines, line); len(lines) == maxErrorLines {
+			break
+		}
+	}
+	return lines
+}

@@ -1,0 +1,117 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/dorisload/benthos-doris/streamload/internal/answer"
+)
+
+const (
+	stateCall  = "/get_load_state"
+	cancelCall = "/_cancel"
+	// maxCallAnswer is plenty for the answer to a call: a state, or an error text.
+	maxCallAnswer = 1 << 20
+	// maxErrorLog is how much of an error page is read: the first rows tell the story, a page may have 200 MB.
+	maxErrorLog = 64 << 10
+)
+
+// Reply is the answer to a call.
+type Reply struct {
+	HTTPStatus int
+	// Server is the host:port that answered.
+	Server string
+	Body   []byte
+}
+
+// State asks one FE for the state of a label and follows it to the master (Doris: GetStreamLoadState.java redirects there).
+func (t *Transport) State(ctx context.Context, fe *url.URL, database, label string) (answer.State, Reply, error) {
+	at := Path(fe, database, "get_load_state")
+	at.RawQuery = url.Values{"label": {label}}.Encode()
+	r, err := t.call(ctx, http.MethodGet, at, stateCall)
+	if err != nil {
+		return answer.State{}, r, err
+	}
+	s := answer.ParseState(r.Body)
+	if r.HTTPStatus < 200 || r.HTTPStatus > 299 {
+		if s.State != answer.NoState {
+			s.State = answer.NoState // an error status is no state, whatever the text says
+			s.Message = answer.Excerpt(r.Body)
+		}
+	}
+	return s, r, nil
+}
+
+// Cancel asks one FE to abort the transaction of a label (Doris: CancelLoadAction.java). What came of it is to be seen in the label's state.
+func (t *Transport) Cancel(ctx context.Context, fe *url.URL, database, label string) (Reply, error) {
+	at := Path(fe, database, "_cancel")
+	at.RawQuery = url.Values{"label": {label}}.Encode()
+	return t.call(ctx, http.MethodPost, at, cancelCall)
+}
+
+// Ping asks an FE whether it is up (Doris: BootstrapFinishAction.java). Any HTTP answer is one; it is up to the caller what to make of it.
+func (t *Transport) Ping(ctx context.Context, fe *url.URL) (Reply, error) {
+	return t.call(ctx, http.MethodGet, Path(fe, "bootstrap"), "/bootstrap")
+}
+
+// call does a request without a body and follows redirects by hand, with the same checks as a load.
+func (t *Transport) call(ctx context.Context, method string, at *url.URL, name string) (Reply, error) {
+	for hops := 0; ; hops++ {
+		req := t.request(ctx, method, at)
+		resp, err := t.calls.RoundTrip(req)
+		if err != nil {
+			return Reply{Server: at.Host}, fmt.Errorf("%s %s: %w", method, at.Host, unwrapURL(explain(ctx, err)))
+		}
+		body, err := io.ReadAll(io.LimitReader(resp.Body, maxCallAnswer))
+		_ = resp.Body.Close()
+		r := Reply{HTTPStatus: resp.StatusCode, Server: at.Host, Body: body}
+		if err != nil {
+			return r, fmt.Errorf("%s %s: HTTP %d, and the answer broke off: %w", method, at.Host, resp.StatusCode, explain(ctx, err))
+		}
+		if !isRedirect(resp.StatusCode) {
+			return r, nil
+		}
+		to, err := Follow(at, resp.Header.Get("Location"), name, t.conf.AllowInsecureRedirect)
+		if err != nil {
+			return r, fmt.Errorf("%s %s: HTTP %d: %w", method, at.Host, resp.StatusCode, err)
+		}
+		if hops == maxHops {
+			return r, fmt.Errorf("%s %s: more than %d redirects", method, at.Host, maxHops)
+		}
+		at = to
+	}
+}
+
+// ErrorLog reads the start of an error page. Its address comes out of a server's answer, so it gets our credentials only when it is on the
+// server that gave it, and redirects are not followed.
+func (t *Transport) ErrorLog(ctx context.Context, address, server string) ([]byte, error) {
+	at, err := url.Parse(address)
+	if err != nil {
+		return nil, errors.New("the ErrorURL is no URL")
+	}
+	if err := checkAuthority(at); err != nil {
+		return nil, fmt.Errorf("the ErrorURL %w", err)
+	}
+	at.User = nil
+	req := t.request(ctx, http.MethodGet, at)
+	if at.Host != server {
+		delete(req.Header, "Authorization")
+	}
+	resp, err := t.calls.RoundTrip(req)
+	if err != nil {
+		return nil, fmt.Errorf("GET %s: %w", at.Host, unwrapURL(explain(ctx, err)))
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorLog))
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("GET %s: HTTP %d", at.Host, resp.StatusCode)
+	}
+	if len(body) > 0 {
+		return body, nil // a page that breaks off still tells the first rows
+	}
+	return nil, err
+}

@@ -1,0 +1,212 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dorisload/benthos-doris/streamload/decide"
+	"github.com/dorisload/benthos-doris/streamload/internal/answer"
+)
+
+// maxHops is how many redirects are followed: an FE to its master, the master to a BE, a BE to the BE that a group commit wants,
+// and a proxy or two.
+const maxHops = 5
+
+// loadCall is what every address that takes loads has in its path; also that of a BE's forward (_stream_load_forward).
+const loadCall = "/_stream_load"
+
+// Load is one request to load.
+type Load struct {
+	Database, Table string
+	// Header has the load's own headers; Expect, Authorization and the length are added.
+	Header http.Header
+	Body   Body
+}
+
+// Attempt is what came of one request to load.
+type Attempt struct {
+	decide.Attempt
+	// Server is the host:port that the last word came from, or should have come from.
+	Server string
+	// Hops is how many redirects were followed.
+	Hops int
+	// ContentType of the answer.
+	ContentType string
+	// Err is why there is no answer.
+	Err error
+}
+
+// Load sends a load to an FE and follows it to a BE. The context bounds all of it.
+func (t *Transport) Load(ctx context.Context, fe *url.URL, l Load) Attempt {
+	at := Path(fe, l.Database, l.Table, "_stream_load")
+	for hops := 0; ; hops++ {
+		a, to := t.put(ctx, at, l, hops)
+		a.Hops = hops
+		if to == nil {
+			return a
+		}
+		if hops == maxHops {
+			a.HasAnswer = false
+			a.Trouble = decide.BadRedirect
+			a.Err = fmt.Errorf("more than %d redirects, the last from %s to %s; do they go in a circle?", maxHops, at.Host, to.Host)
+			return a
+		}
+		at = to
+	}
+}
+
+// put does one hop. It returns where to go next when the answer was a redirect.
+func (t *Transport) put(ctx context.Context, at *url.URL, l Load, hop int) (Attempt, *url.URL) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	body := &countedBody{ReadCloser: l.Body.Open()}
+	trace := &hopTrace{}
+	hooks := trace.hooks()
+	client := t.back
+	answered := func() {}
+	if hop == 0 {
+		client = t.front
+		wait := time.AfterFunc(t.conf.FEWait, func() { cancel(errNoFEAnswer) })
+		answered = func() { wait.Stop() }
+		hooks.Got100Continue = answered
+	}
+	req := t.request(httptrace.WithClientTrace(ctx, hooks), http.MethodPut, at)
+	for name, values := range l.Header {
+		req.Header[name] = values
+	}
+	req.Header["Expect"] = []string{"100-continue"}
+	req.Body, req.ContentLength = body, l.Body.Len()
+	// An FE's connection is of no use after an answer without a body, and saying so makes sure that none is sent, also where
+	// a TLS proxy hides the answer from withholdConn.
+	req.Close = hop == 0
+
+	resp, err := client.RoundTrip(req)
+	answered()
+	if err != nil {
+		err = explain(ctx, err)
+		_ = body.Close()
+		return t.unanswered(at, hop, body, trace, err), nil
+	}
+	defer resp.Body.Close()
+	if isRedirect(resp.StatusCode) {
+		to, err := Follow(at, resp.Header.Get("Location"), loadCall, t.conf.AllowInsecureRedirect)
+		a := t.facts(at, body, l.Body.Len())
+		a.HTTPStatus = resp.StatusCode
+		if err != nil {
+			a.Trouble = decide.BadRedirect
+			a.Err = fmt.Errorf("HTTP %d from %s: %w", resp.StatusCode, at.Host, err)
+			return a, nil
+		}
+		return a, to
+	}
+	text, err := readAnswer(resp, t.conf.MaxAnswer)
+	if err != nil {
+		return t.unanswered(at, hop, body, trace, fmt.Errorf("HTTP %d, and the answer broke off: %w", resp.StatusCode, explain(ctx, err))), nil
+	}
+	a := t.facts(at, body, l.Body.Len())
+	a.HasAnswer = true
+	if a.Sent == decide.MaybeReceived {
+		a.Sent = decide.Answered
+	}
+	a.HTTPStatus = resp.StatusCode
+	a.ContentType = resp.Header.Get("Content-Type")
+	a.Load = answer.ParseLoad(text)
+	a.RetryAfter = retryAfter(resp.Header.Get("Retry-After"), time.Now())
+	return a, nil
+}
+
+// facts is how much of the body may have left.
+func (t *Transport) facts(at *url.URL, body *countedBody, length int64) Attempt {
+	a := Attempt{Server: at.Host}
+	if n := body.taken.Load(); n > 0 || length == 0 {
+		a.Sent = decide.MaybeReceived
+		a.WholeBody = n == length
+	}
+	return a
+}
+
+func (t *Transport) unanswered(at *url.URL, hop int, body *countedBody, trace *hopTrace, err error) Attempt {
+	a := t.facts(at, body, -1)
+	a.Trouble = troubleOf(err)
+	a.Stale = a.Sent == decide.NotSent && a.Trouble == decide.ConnectionLost && trace.reused.Load() && !trace.answered.Load()
+	a.Err = fmt.Errorf("PUT %s: %w", at.Host, unwrapURL(err))
+	if a.Trouble == decide.Unreachable && hop > 0 {
+		a.Err = fmt.Errorf("the FE sent us to %s, which cannot be reached from here: %w", at.Host, unwrapURL(err))
+	}
+	return a
+}
+
+// readAnswer reads at most limit bytes. A longer answer is given cut, so that it is not understood: nothing that long is a load's result.
+func readAnswer(resp *http.Response, limit int64) ([]byte, error) {
+	return io.ReadAll(io.LimitReader(resp.Body, limit))
+}
+
+// request makes a request without a body, with our credentials.
+func (t *Transport) request(ctx context.Context, method string, at *url.URL) *http.Request {
+	req := (&http.Request{
+		Method: method, URL: at, Host: at.Host,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"User-Agent": {"benthos-doris"}},
+	}).WithContext(ctx)
+	if t.auth != "" {
+		req.Header["Authorization"] = []string{t.auth}
+	}
+	return req
+}
+
+// retryAfter reads seconds or an HTTP date.
+func retryAfter(s string, now time.Time) time.Duration {
+	if s = strings.TrimSpace(s); s == "" {
+		return 0
+	}
+	if n, err := strconv.Atoi(s); err == nil {
+		return min(max(time.Duration(min(n, 86400))*time.Second, 0), 24*time.Hour)
+	}
+	if at, err := http.ParseTime(s); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}
+
+// troubleOf finds the kind of an error of net/http.
+func troubleOf(err error) decide.Trouble {
+	var (
+		dns    *net.DNSError
+		op     *net.OpError
+		hs     tlsError
+		cert   *tls.CertificateVerificationError
+		record tls.RecordHeaderError
+		any    net.Error
+	)
+	switch {
+	case errors.As(err, &hs), errors.As(err, &cert), errors.As(err, &record):
+		return decide.TLSFailed
+	case errors.As(err, &dns), errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect"):
+		return decide.Unreachable
+	case errors.Is(err, errNoFEAnswer), errors.Is(err, context.DeadlineExceeded), errors.As(err, &any) && any.Timeout():
+		return decide.TimedOut
+	case strings.Contains(err.Error(), "malformed HTTP"), strings.Contains(err.Error(), "HTTP response to HTTPS client"):
+		return decide.Garbled
+	default:
+		return decide.ConnectionLost
+	}
+}
+
+// unwrapURL takes off the wrapper that repeats method and address.
+func unwrapURL(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}

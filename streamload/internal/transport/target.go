@@ -1,0 +1,110 @@
+package transport
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Path makes the path of an FE call: each segment is escaped by itself, whatever a database or table is called.
+// The prefix of base (an FE behind a gateway) is kept.
+func Path(base *url.URL, segments ...string) *url.URL {
+	raw := strings.TrimRight(base.EscapedPath(), "/") + "/api"
+	plain := strings.TrimRight(base.Path, "/") + "/api"
+	for _, s := range segments {
+		raw += "/" + url.PathEscape(s)
+		plain += "/" + s
+	}
+	return &url.URL{Scheme: base.Scheme, Host: base.Host, Path: plain, RawPath: raw}
+}
+
+// ParseFE reads the address of an FE: http or https, a host, maybe a port and a path prefix. User info, query and
+// fragment have no place in it. Without a scheme it is http.
+func ParseFE(s string) (*url.URL, error) {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return nil, errors.New("is empty")
+	}
+	if !strings.Contains(s, "://") {
+		s = "http://" + s
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		return nil, errors.New("is no URL") // the error of url.Parse repeats the text, password and all
+	}
+	if err := checkAuthority(u); err != nil {
+		return nil, err
+	}
+	switch {
+	case u.User != nil:
+		return nil, errors.New("must not contain a user or password; use username and password")
+	case u.RawQuery != "" || u.Fragment != "":
+		return nil, errors.New("must not have a query or fragment")
+	}
+	u.ForceQuery = false
+	return u, nil
+}
+
+func checkAuthority(u *url.URL) error {
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return fmt.Errorf("has the scheme %q; it must be http or https", u.Scheme)
+	case u.Hostname() == "":
+		return errors.New("has no host")
+	case strings.Contains(u.Hostname(), ":") && !strings.HasPrefix(u.Host, "["):
+		return errors.New("has an IPv6 address that is not in brackets")
+	case strings.ContainsAny(u.Host, " \t\r\n"):
+		return errors.New("has a host with white space in it")
+	}
+	return nil
+}
+
+// isRedirect is true for every status that sends a request elsewhere. A proxy may answer 301 or 302 where an FE answers
+// 307; the request stays a PUT with its body all the same.
+func isRedirect(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
+// Follow finds where an answer of from sends us. The user info that an FE puts into its Location (the user's own password,
+// fe RestBaseController.java) is used for nothing. call is the part of the path that must come back: an answer
+// that sends a load somewhere else (a login page) gets neither rows nor credentials. No text of the Location can make it panic.
+func Follow(from *url.URL, location, call string, allowInsecure bool) (*url.URL, error) {
+	if location == "" {
+		return nil, errors.New("redirect without a Location header")
+	}
+	ref, err := url.Parse(location)
+	if err != nil {
+		return nil, fmt.Errorf("redirect to a Location that is no URL: %s", cutLocation(location))
+	}
+	to := from.ResolveReference(ref)
+	to.User, to.Fragment, to.RawFragment = nil, "", ""
+	if to.RawQuery == "" {
+		to.ForceQuery = false
+	}
+	if err := checkAuthority(to); err != nil {
+		return nil, fmt.Errorf("redirect to a Location that %w: %s", err, cutLocation(location))
+	}
+	if !strings.Contains(to.Path, call) {
+		return nil, fmt.Errorf("redirect to %s://%s%s, which is no Stream Load address (a login page?)", to.Scheme, to.Host, cutLocation(to.EscapedPath()))
+	}
+	if from.Scheme == "https" && to.Scheme == "http" && !allowInsecure {
+		return nil, fmt.Errorf("redirect from https to http://%s refused: rows and password would travel in clear text; set allow_insecure_redirect: true to allow it", to.Host)
+	}
+	return to, nil
+}
+
+func cutLocation(s string) string {
+	if i := strings.LastIndex(s, "@"); i >= 0 {
+		s = s[i+1:]
+	}
+	if len(s) > 200 {
+		s = s[:200]
+	}
+	return strings.ToValidUTF8(s, "?")
+}

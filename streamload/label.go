@@ -1,0 +1,61 @@
+package streamload
+
+import (
+	"crypto/rand"
+	"encoding/base32"
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	"github.com/dorisload/benthos-doris/streamload/encode"
+)
+
+// maxLabel is the longest label that Doris and StarRocks take, in bytes (fe FeNameFormat.java).
+const maxLabel = 128
+
+// suffixRoom is kept for "_" and the number of a later attempt.
+const suffixRoom = 11
+
+var base32Lower = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+// legal makes any text a part of a label: every byte outside of [-_A-Za-z0-9] becomes "_" (older servers do not take ":" either),
+// and it is cut to limit bytes.
+func legal(s string, limit int) string {
+	var b strings.Builder
+	for i := 0; i < len(s) && b.Len() < limit; i++ {
+		c := s[i]
+		if c == '-' || c == '_' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' {
+			b.WriteByte(c)
+		} else {
+			b.WriteByte('_')
+		}
+	}
+	return b.String()
+}
+
+// randomLabel is a base label that nobody else has: <prefix>_<128 random bits>.
+func randomLabel(prefix string) string {
+	var bits [16]byte
+	_, _ = rand.Read(bits[:]) // never fails; the runtime ends the program if it would
+	random := base32Lower.EncodeToString(bits[:])
+	return legal(prefix, maxLabel-suffixRoom-1-len(random)) + "_" + random
+}
+
+// stableLabel is the label of these rows: <prefix>_<identity>_<hash of rows, table and identity>. It is the same for every attempt,
+// every redelivery and every process. The hash covers the whole identity, so that nothing is lost where the label has to be cut, and the
+// rows, so that a committed label can only mean these very rows.
+func stableLabel(prefix string, b Batch, body *encode.Body) string {
+	sum := body.Digest(b.Database, b.Table, b.Identity)
+	hash := hex.EncodeToString(sum[:])
+	room := maxLabel - 2 - len(hash)
+	prefix = legal(prefix, room/2)
+	return prefix + "_" + legal(b.Identity, room-len(prefix)) + "_" + hash
+}
+
+// attemptLabel is the n-th label of a base: the base itself, then <base>_1, <base>_2 and so on.
+func attemptLabel(base string, n int) string {
+	if n == 0 {
+		return base
+	}
+	return base + "_" + strconv.Itoa(n)
+}

@@ -1,0 +1,83 @@
+package streamload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dorisload/benthos-doris/streamload/decide"
+	"github.com/dorisload/benthos-doris/streamload/internal/answer"
+)
+
+// callTimeout bounds one question to one FE: an FE that hangs must not keep us from asking the next.
+const callTimeout = 10 * time.Second
+
+// poll is what the FEs said about a label.
+type poll struct {
+	facts   decide.Poll
+	state   string // "" when no FE named one
+	message string // why
+}
+
+// askState asks each FE once, beginning with the first-th, until one names a state.
+func (c *Client) askState(ctx context.Context, first int, database, label string) poll {
+	var p poll
+	c.eachFE(ctx, first, func(ctx context.Context, i int) (done bool) {
+		s, r, err := c.transport.State(ctx, c.frontends.urls[i], database, label)
+		c.frontends.report(i, err == nil || r.HTTPStatus != 0)
+		switch {
+		case err != nil:
+			p.say(c.secrets.Text(err.Error(), maxMessage))
+		case s.State != answer.NoState:
+			p.facts.State, p.state = s.State, s.State.String()
+			return true
+		default:
+			p.facts.Rejected = p.facts.Rejected || decide.Refused(r.HTTPStatus, s)
+			p.say(c.secrets.Text(fmt.Sprintf("%s does not tell the state of the label: HTTP %d: %s", r.Server, r.HTTPStatus, s.Message), maxMessage))
+		}
+		return false
+	})
+	return p
+}
+
+// say keeps the first reason: of several FEs the others mostly repeat it.
+func (p *poll) say(message string) {
+	if p.message == "" {
+		p.message = message
+	}
+}
+
+// askCancel asks each FE once until one does not fail to take the question.
+func (c *Client) askCancel(ctx context.Context, first int, database, label string) error {
+	var last error
+	c.eachFE(ctx, first, func(ctx context.Context, i int) (done bool) {
+		r, err := c.transport.Cancel(ctx, c.frontends.urls[i], database, label)
+		switch {
+		case err != nil:
+			last = errors.New(c.secrets.Text(err.Error(), maxMessage))
+			return false
+		case r.HTTPStatus >= 300:
+			last = fmt.Errorf("%s does not cancel the label: HTTP %d: %s", r.Server, r.HTTPStatus, c.secrets.Text(answer.Excerpt(r.Body), maxMessage))
+			return false
+		}
+		last = nil
+		return true
+	})
+	return last
+}
+
+// eachFE calls ask with each FE, beginning with the first-th, those that are known to be down last.
+func (c *Client) eachFE(ctx context.Context, first int, ask func(context.Context, int) (done bool)) {
+	for _, i := range c.frontends.order(first) {
+		if ctx.Err() != nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(ctx, callTimeout)
+		done := ask(ctx, i)
+		cancel()
+		if done {
+			return
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package streamload
+
+import "time"
+
+// Observer is told what happens to loads. Its methods are called from the goroutine that loads, from several at once, and must return fast.
+// Embed NopObserver to implement a few of them.
+type Observer interface {
+	// Started is called when a delivery begins, before anything is sent.
+	Started(database, table string)
+	// Attempted is called after each request to load.
+	Attempted(AttemptInfo)
+	// Polled is called after each question for a label's state, all FEs asked.
+	Polled(PollInfo)
+	// FE is called when an FE is found to be down, or up again.
+	FE(address string, up bool)
+	// Finished is called at the end of a delivery; err is nil when the rows are committed.
+	Finished(Report, *Error)
+}
+
+// AttemptInfo is one request to load that has ended.
+type AttemptInfo struct {
+	Database, Table, Label string
+	// Attempt counts from 1.
+	Attempt int
+	// Server is the host:port that had the last word.
+	Server string
+	// Took is how long the request took.
+	Took time.Duration
+	// Bytes of the body.
+	Bytes int64
+	// Sent is "not sent", "maybe received" or "answered".
+	Sent string
+	// Stored is true when the answer says that the rows are committed.
+	Stored bool
+	// Class and Message say what went wrong; empty when Stored.
+	Class   Class
+	Message string
+	// Next is what follows ("send", "ask label state", "done"), After how long it waits first at most.
+	Next  string
+	After time.Duration
+}
+
+// PollInfo is one question for a label's state.
+type PollInfo struct {
+	Database, Table, Label string
+	// State is the word that Doris uses, or "" when no FE named one.
+	State string
+	// Message is why there is no state.
+	Message string
+	// Next is what follows, After how long it waits first at most.
+	Next  string
+	After time.Duration
+}
+
+// NopObserver does nothing.
+type NopObserver struct{}
+
+var _ Observer = NopObserver{}
+
+// Started does nothing.
+func (NopObserver) Started(string, string) {}
+
+// Attempted does nothing.
+func (NopObserver) Attempted(AttemptInfo) {}
+
+// Polled does nothing.
+func (NopObserver) Polled(PollInfo) {}
+
+// FE does nothing.
+func (NopObserver) FE(string, bool) {}
+
+// Finished does nothing.
+func (NopObserver) Finished(Report, *Error) {}

@@ -1,0 +1,336 @@
+package streamload
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dorisload/benthos-doris/streamload/encode"
+)
+
+// Options are the settings of a load, mostly headers of Stream Load under the same names (Doris: be http_common.h and the Stream Load
+// manual). A header is sent only when its option is set, except that the layout of JSON and the commit mode are always
+// spelled out, because servers differ in their defaults.
+type Options struct {
+	// Format of the rows: "json" (default) or "csv".
+	Format string
+
+	// StripOuterArray sends a JSON batch as one array; otherwise it is one object a line (read_json_by_line).
+	StripOuterArray bool
+	// JSONPaths, JSONRoot, NumAsString and FuzzyParse are the headers.
+	JSONPaths, JSONRoot     string
+	NumAsString, FuzzyParse bool
+
+	// ColumnSeparator and LineDelimiter of CSV, as real bytes or in the escaped forms \n, \t, \x01. Defaults "," and "\n".
+	ColumnSeparator, LineDelimiter string
+	// TrimDoubleQuotes, EmptyFieldAsNull and SkipLines are the headers, for CSV.
+	TrimDoubleQuotes, EmptyFieldAsNull bool
+	SkipLines                          int
+
+	// Columns is sent joined with commas.
+	Columns []string
+	// Where, Partitions and TemporaryPartitions are the headers.
+	Where                           string
+	Partitions, TemporaryPartitions []string
+	// MaxFilterRatio is the share of rows that the server may drop, 0 to 1; nil is not sent.
+	MaxFilterRatio *float64
+	// StrictMode refuses values that do not fit their column instead of storing NULL.
+	StrictMode bool
+
+	// GroupCommit is "sync_mode", "async_mode", "off_mode" or "". Unless it is off (the default), the server makes the
+	// labels: nothing is deduplicated, and an outcome that is not known cannot be looked up.
+	GroupCommit string
+
+	// Headers are more headers, which win over the defaults of this package. Names that decide what is stored, or under which
+	// label, are refused.
+	Headers map[string]string
+}
+
+// DefaultOptions are JSON by line.
+func DefaultOptions() Options {
+	return Options{Format: "json", ColumnSeparator: ",", LineDelimiter: "\n"}
+}
+
+func (o *Options) setDefaults() {
+	d := DefaultOptions()
+	if o.Format == "" {
+		o.Format = d.Format
+	}
+	if o.ColumnSeparator == "" {
+		o.ColumnSeparator = d.ColumnSeparator
+	}
+	if o.LineDelimiter == "" {
+		o.LineDelimiter = d.LineDelimiter
+	}
+}
+
+// Unlabelled is true when the server makes the labels.
+func (o Options) Unlabelled() bool {
+	return o.GroupCommit == "sync_mode" || o.GroupCommit == "async_mode"
+}
+
+// reservedHeaders are refused in Options.Headers, with the reason.
+var reservedHeaders = map[string]string{
+	"label":             "labels are made for each load; use label or label_prefix",
+	"format":            "use the field format",
+	"read_json_by_line": "use the field read_json_by_line",
+	"strip_outer_array": "use the field strip_outer_array",
+	"column_separator":  "use the field column_separator",
+	"line_delimiter":    "use the field line_delimiter",
+	"group_commit":      "use the field group_commit",
+	"timeout":           "use the field timeout",
+	"two_phase_commit":  "a load that is only prepared would be acknowledged before it is stored",
+	"compress_type":     "the body is not compressed",
+	"content-encoding":  "the body is not compressed",
+	"txn_id":            "transactions are made for each load",
+	"txn_operation":     "transactions are made for each load",
+	"sql":               "it belongs to another call",
+	"expect":            "it is always sent",
+	"authorization":     "use the fields username and password",
+	"content-length":    "it is always sent",
+	"transfer-encoding": "the length of the body is always known",
+	"host":              "it is made from the address",
+	"connection":        "connections are managed by the output",
+	"trailer":           "a load has none",
+	"upgrade":           "connections are managed by the output",
+	"accept-encoding":   "answers are decompressed by the output",
+	"idempotency-key":   "it makes HTTP clients and proxies send a load twice by themselves; the label already does what it is for",
+	"x-idempotency-key": "it makes HTTP clients and proxies send a load twice by themselves; the label already does what it is for",
+}
+
+func (o Options) validate(bad func(string, string, ...any)) {
+	switch o.Format {
+	case "json", "csv":
+	default:
+		bad("format", "is %q; it must be json or csv", o.Format)
+	}
+	switch o.GroupCommit {
+	case "", "sync_mode", "async_mode", "off_mode":
+	default:
+		bad("group_commit", "is %q; it must be sync_mode, async_mode or off_mode", o.GroupCommit)
+	}
+	if r := o.MaxFilterRatio; r != nil && !(*r >= 0 && *r <= 1) {
+		bad("max_filter_ratio", "is %v; it must be between 0 and 1", *r)
+	}
+	if o.SkipLines < 0 {
+		bad("skip_lines", "is negative")
+	}
+	if len(o.Partitions) > 0 && len(o.TemporaryPartitions) > 0 {
+		bad("partitions", "and temporary_partitions cannot both be set")
+	}
+	if o.Format == "csv" {
+		if unescape(o.ColumnSeparator) == unescape(o.LineDelimiter) {
+			bad("column_separator", "is the same as line_delimiter")
+		}
+	}
+	for field, values := range map[string][]string{
+		"columns": o.Columns, "where": {o.Where}, "jsonpaths": {o.JSONPaths}, "json_root": {o.JSONRoot},
+		"partitions": o.Partitions, "temporary_partitions": o.TemporaryPartitions,
+	} {
+		for _, v := range values {
+			if strings.ContainsFunc(v, isControl) {
+				bad(field, "contains a line break or another control character, which a header cannot carry: write it on one line (YAML: use > instead of |)")
+				break
+			}
+		}
+	}
+	for _, field := range []struct{ name, value string }{{"column_separator", o.ColumnSeparator}, {"line_delimiter", o.LineDelimiter}} {
+		if len(field.value) > 64 {
+			bad(field.name, "is longer than 64 bytes")
+		}
+	}
+	for _, name := range sortedKeys(o.Headers) {
+		o.validateHeader(name, bad)
+	}
+}
+
+func (o Options) validateHeader(name string, bad func(string, string, ...any)) {
+	lower := strings.ToLower(strings.TrimSpace(name))
+	switch reason, reserved := reservedHeaders[lower]; {
+	case reserved:
+		bad("headers", "contains %q, which is reserved: %s", name, reason)
+	case !isToken(name):
+		bad("headers", "contains the name %q, which is no header name", name)
+	case strings.ContainsFunc(o.Headers[name], isControl):
+		bad("headers", "contains a line break or another control character in the value of %q", name)
+	}
+	for other := range o.Headers {
+		if other < name && strings.EqualFold(other, name) {
+			bad("headers", "contains %q twice, in different letter cases", lower)
+		}
+	}
+	if own := o.ownHeaders(); slices.Contains(own, lower) {
+		bad("headers", "contains %q, which is set by the field %s too", name, lower)
+	}
+}
+
+// ownHeaders are the names that set options send.
+func (o Options) ownHeaders() (names []string) {
+	for name := range o.optional() {
+		names = append(names, name)
+	}
+	return names
+}
+
+// optional are the headers of the options that are set, by their names in lower case.
+func (o Options) optional() map[string]string {
+	h := map[string]string{}
+	set := func(name, value string) {
+		if value != "" {
+			h[name] = value
+		}
+	}
+	yes := func(name string, on bool) {
+		if on {
+			h[name] = "true"
+		}
+	}
+	set("columns", strings.Join(o.Columns, ","))
+	set("where", o.Where)
+	set("partitions", strings.Join(o.Partitions, ","))
+	set("temporary_partitions", strings.Join(o.TemporaryPartitions, ","))
+	yes("strict_mode", o.StrictMode)
+	if o.MaxFilterRatio != nil {
+		h["max_filter_ratio"] = strconv.FormatFloat(*o.MaxFilterRatio, 'f', -1, 64)
+	}
+	if o.Format == "json" {
+		set("jsonpaths", o.JSONPaths)
+		set("json_root", o.JSONRoot)
+		yes("num_as_string", o.NumAsString)
+		yes("fuzzy_parse", o.FuzzyParse)
+		return h
+	}
+	yes("trim_double_quotes", o.TrimDoubleQuotes)
+	yes("empty_field_as_null", o.EmptyFieldAsNull)
+	if o.SkipLines > 0 {
+		h["skip_lines"] = strconv.Itoa(o.SkipLines)
+	}
+	return h
+}
+
+// header renders everything but the label.
+func (o Options) header(timeout time.Duration) http.Header {
+	h := http.Header{"format": {o.Format}, "timeout": {strconv.FormatInt(seconds(timeout), 10)}}
+	if o.Format == "json" {
+		// Both are sent: which one a server assumes when they are missing changed with Doris 4.0.
+		h["strip_outer_array"] = []string{strconv.FormatBool(o.StripOuterArray)}
+		h["read_json_by_line"] = []string{strconv.FormatBool(!o.StripOuterArray)}
+	} else {
+		h["column_separator"] = []string{escape(unescape(o.ColumnSeparator))}
+		h["line_delimiter"] = []string{escape(unescape(o.LineDelimiter))}
+	}
+	// Without it a table property may turn group commit on, and with it our label is dropped.
+	h["group_commit"] = []string{"off_mode"}
+	if o.GroupCommit != "" {
+		h["group_commit"] = []string{o.GroupCommit}
+	}
+	for name, value := range o.optional() {
+		h[name] = []string{value}
+	}
+	for name, value := range o.Headers {
+		h[strings.ToLower(name)] = []string{value}
+	}
+	return h
+}
+
+func (o Options) encoding() encode.Options {
+	e := encode.Options{StripOuterArray: o.StripOuterArray}
+	if o.Format == "csv" {
+		e.Format = encode.CSV
+		e.ColumnSeparator, e.LineDelimiter = unescape(o.ColumnSeparator), unescape(o.LineDelimiter)
+		e.Enclose, e.Escape = oneByte(o.Headers, "enclose"), oneByte(o.Headers, "escape")
+	}
+	return e
+}
+
+// oneByte is the value of a header that holds a single character.
+func oneByte(headers map[string]string, name string) byte {
+	for n, v := range headers {
+		if strings.EqualFold(n, name) && len(v) > 0 {
+			return v[0]
+		}
+	}
+	return 0
+}
+
+// seconds rounds up: 500 ms must not become 0, which means no time at all.
+func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
+
+func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+
+// isToken is true for the names that HTTP allows for a header.
+func isToken(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
+	})
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+// unescape reads the forms in which people write separators: \n, \t, \r, \\ and \x01. Anything else stands for itself.
+func unescape(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) {
+			b.WriteByte(s[i])
+			continue
+		}
+		switch s[i+1] {
+		case 'n':
+			b.WriteByte('\n')
+			i++
+		case 't':
+			b.WriteByte('\t')
+			i++
+		case 'r':
+			b.WriteByte('\r')
+			i++
+		case '\\':
+			b.WriteByte('\\')
+			i++
+		case 'x':
+			if i+3 < len(s) {
+				if n, err := strconv.ParseUint(s[i+2:i+4], 16, 8); err == nil {
+					b.WriteByte(byte(n))
+					i += 3
+					continue
+				}
+			}
+			b.WriteByte(s[i])
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
+}
+
+// escape writes control characters the way a header can carry them and FEs read them back (fe Separator.java).
+func escape(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '\n':
+			b.WriteString(`\n`)
+		case c == '\t':
+			b.WriteString(`\t`)
+		case c == '\r':
+			b.WriteString(`\r`)
+		case c < ' ' || c == 0x7f:
+			fmt.Fprintf(&b, `\x%02x`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,68 @@
+package streamload
+
+import (
+	"time"
+
+	"github.com/dorisload/benthos-doris/streamload/decide"
+	"github.com/dorisload/benthos-doris/streamload/encode"
+)
+
+// Batch is what one load stores.
+type Batch struct {
+	// Database and Table are where the rows go.
+	Database, Table string
+	// Identity is what makes this batch this batch, and comes again when it is delivered again: for instance topic, partition and
+	// offsets. With it the label is made from identity and rows, so that a load which was committed before is not loaded again, even by another
+	// process. Empty: a random label.
+	Identity string
+	// Rows are one row each: a JSON object, or a line of CSV. They are not modified, and not kept longer than Load runs, except that a
+	// connection that is being given up may still read them for a moment; do not change them.
+	Rows [][]byte
+}
+
+// RowError is a row that failed by itself: its Index in Batch.Rows, and why.
+type RowError = encode.RowError
+
+// Class is what kind of failure something is; see package decide.
+type Class = decide.Class
+
+// Report is what is known about a delivery at its end.
+type Report struct {
+	Database, Table string
+	// Label is the last label used; "" if the server made it (group commit).
+	Label string
+	// TxnID is the server's transaction, 0 if not known.
+	TxnID int64
+	// Rows and Bytes are what was sent.
+	Rows  int
+	Bytes int64
+	// HasCounts is true when the server's answer counts rows; it is false when the load was found to be committed by its label.
+	HasCounts bool
+	// Total, Loaded, Filtered and Unselected are the server's counts. Filtered rows were dropped as bad, unselected ones by "where".
+	Total, Loaded, Filtered, Unselected int64
+	// Attempts is how many requests to load were made, Polls how many questions for a label's state.
+	Attempts, Polls int
+	// Evidence is why the rows are known to be committed: success, publish_timeout, label_finished, state_visible, state_committed.
+	Evidence string
+	// Visible is true when the rows are known to be visible to queries already.
+	Visible bool
+	// Ambiguous is true when some request of the delivery got no answer that told its fate.
+	Ambiguous bool
+	// LabelIgnored is true when the server used another label than ours, which takes its protection against doubles away.
+	LabelIgnored bool
+	// Took is the time of the whole delivery.
+	Took time.Duration
+	// Timings are the server's phases in milliseconds: Load, BeginTxn, StreamLoadPut, ReadData, WriteData, ReceiveData, CommitAndPublish.
+	Timings map[string]int64
+	// ErrorURL shows the rows that the server filtered, without secrets; ErrorLines are its first lines.
+	ErrorURL   string
+	ErrorLines []string
+}
+
+// Unaccounted is how many of the rows sent the server did not count at all, or counted too often (negative).
+func (r Report) Unaccounted() int64 {
+	if !r.HasCounts {
+		return 0
+	}
+	return int64(r.Rows) - max(r.Total, r.Loaded+r.Filtered+r.Unselected)
+}
