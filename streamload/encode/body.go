@@ -3,28 +3,78 @@ package encode
 import (
 	"bytes"
 	"io"
+	"sort"
 )
 
-// Body is the body of one load. The zero value is an empty one. It is immutable
-// and may be copied and used from several goroutines.
-type Body struct {
-	rows [][]byte
+// smallBody is the length in bytes up to which a body is made in one piece. An
+// HTTP client then knows its reader and sends header and body in one write;
+// above it the copy costs more than that saves.
+const smallBody = 64 << 10
+
+// layout is what stands around and between the rows of a body.
+type layout struct {
+	before, between, after []byte
 }
 
-// Len returns the length in bytes.
-func (b *Body) Len() int64 { return int64(len(bytes.Join(b.rows, []byte("\n")))) }
+var (
+	jsonLines = layout{between: []byte{'\n'}}
+	jsonArray = layout{before: []byte{'['}, between: []byte{','}, after: []byte{']'}}
+)
+
+// Body is the body of one load. The zero value has no rows. A Body does not
+// change and may be used from several goroutines at the same time; it may be
+// copied.
+type Body struct {
+	rows    [][]byte
+	skipped []int // sorted positions in the input of the rows left out
+	layout  layout
+	size    int64
+	small   []byte // the whole body if it is a small one
+}
+
+func newBody(rows [][]byte, skipped []int, l layout) Body {
+	b := Body{rows: rows, skipped: skipped, layout: l}
+	if len(rows) == 0 {
+		return b
+	}
+	b.size = int64(len(l.before)+len(l.after)) + int64(len(rows)-1)*int64(len(l.between))
+	for _, row := range rows {
+		b.size += int64(len(row))
+	}
+	if b.size <= smallBody {
+		b.small = make([]byte, b.size)
+		r := rowReader{rows: rows, layout: l}
+		r.fill(b.small)
+	}
+	return b
+}
+
+// Len returns the length of the body in bytes.
+func (b *Body) Len() int64 { return b.size }
 
 // Rows returns the number of rows in the body.
 func (b *Body) Rows() int { return len(b.rows) }
 
-// Index returns the position in the input of Encode of the i-th row of the
-// body. It panics if i is not in [0, Rows()).
-func (b *Body) Index(i int) int { return i }
-
-// Open returns a reader of the whole body from its first byte.
-func (b *Body) Open() io.ReadCloser {
-	return io.NopCloser(bytes.NewReader(bytes.Join(b.rows, []byte("\n"))))
+// Index returns the position in the input of [Encode] of the i-th row of the
+// body, both from 0. It panics if i is not in [0, Rows()).
+func (b *Body) Index(i int) int {
+	_ = b.rows[i]
+	// Before the k-th skipped row stand skipped[k]-k rows of the body, so the
+	// i-th row comes after every skipped row for which that is at most i.
+	return i + sort.Search(len(b.skipped), func(k int) bool { return b.skipped[k]-k > i })
 }
 
-// Digest returns a hash of the rows in the body and of the seeds.
-func (b *Body) Digest(seed ...string) [16]byte { return [16]byte{} }
+// Open returns a reader of the body from its first byte. Any number of them may
+// be open at the same time, and each may be used in another goroutine. It costs
+// little, as nothing is copied.
+//
+// Read fills the buffer it is given, except at the end of the body. The reader
+// also has WriteTo, which continues where reading stopped. Close may be called
+// more than once, also while another goroutine reads.
+func (b *Body) Open() io.ReadCloser {
+	if b.size <= smallBody {
+		// This very type is what net/http knows as a body held in memory.
+		return io.NopCloser(bytes.NewReader(b.small))
+	}
+	return &rowReader{rows: b.rows, layout: b.layout}
+}

@@ -13,9 +13,24 @@
 // A Body is replayable: [Body.Open] gives a fresh reader as often as needed,
 // because a load may have to be sent more than once and each time with the very
 // same bytes. It refers to the rows instead of copying them, so neither the
-// rows nor the slice that holds them may change while a Body made from them is
-// in use.
+// rows nor the slice that holds them may change while a Body made from them, or
+// a reader of it, is in use.
 //
 // The package is pure: no network, no clock, no randomness. Equal input gives
 // equal output, on every machine.
+//
+// # JSON rows
+//
+// A row must be exactly one JSON object in UTF-8, nested at most 1024 levels.
+// White space around it is dropped. A line break inside it, which valid JSON
+// can only have as white space, becomes a space in a copy of that one row: the
+// server cuts the body at line breaks. Everything else stays as it is.
+//
+// # CSV rows
+//
+// A row must be one line that is not empty, in UTF-8. One line end is dropped
+// from its end: the line delimiter or, where that is "\n", also "\r\n" or a lone
+// "\r". The line delimiter may stand elsewhere in the row only inside a quoted
+// cell, and every quoted cell must be closed, as an open one would swallow the
+// rows that follow.
 package encode

@@ -1,6 +1,9 @@
 package encode
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Format is the form of the rows and of the body made of them.
 type Format uint8
@@ -37,7 +40,8 @@ type Options struct {
 	StripOuterArray bool
 
 	// ColumnSeparator stands between the cells of a CSV row: the bytes
-	// themselves, not an escaped form such as \x01. Default ",".
+	// themselves, not an escaped form such as \x01. It is only used to find
+	// quoted cells. Default ",".
 	ColumnSeparator string
 
 	// LineDelimiter stands between the rows of a CSV body: the bytes
@@ -47,19 +51,26 @@ type Options struct {
 	// Enclose is the byte that quotes CSV cells. Default 0: none.
 	Enclose byte
 
-	// Escape is the byte that takes the meaning from a following Enclose inside
-	// a quoted CSV cell. Default 0: none.
+	// Escape is the byte that takes the meaning from the byte that follows it
+	// inside a quoted CSV cell. Default 0: none.
 	Escape byte
 
 	// SkipValidation reduces the checks of a JSON row to its frame: it begins
-	// with { and ends with }. Default false: it must be one valid object.
+	// with { and ends with }. What lies between is then the caller's word; a
+	// second document in one row, for one, is dropped by the server without an
+	// error. A row with line breaks is still validated in full, because only in
+	// valid JSON can they be replaced. Default false: a row must be one valid
+	// object.
 	SkipValidation bool
 }
 
 // RowError is a row that was left out of the body.
 type RowError struct {
-	Index int   // position of the row in the input of Encode, from 0
-	Err   error // what is wrong with it; short, valid UTF-8
+	// Index is the position of the row in the input of [Encode], from 0.
+	Index int
+	// Err says what is wrong with the row. Its text is short whatever the row
+	// holds, valid UTF-8, and quotes at most 100 bytes.
+	Err error
 }
 
 // Error returns the reason with the position of the row.
@@ -68,12 +79,85 @@ func (e RowError) Error() string { return fmt.Sprintf("row %d: %v", e.Index, e.E
 // Unwrap returns the reason alone.
 func (e RowError) Unwrap() error { return e.Err }
 
+// checker judges one row: it returns the row as it shall stand in the body,
+// which is the row itself or a part of it wherever that is possible, or what is
+// wrong with it.
+type checker interface {
+	check(row []byte) ([]byte, error)
+}
+
 // Encode makes the body of all rows that can be loaded, in their order. The
 // rows that cannot be are returned, sorted by index. Every row is in exactly one
 // of the two.
 //
 // The rows are not modified. The body refers to them and to the slice itself;
-// see the package documentation.
+// see the package documentation. If no row is left, the body has length 0 in
+// every layout and there is nothing to load.
 func Encode(rows [][]byte, o Options) (b Body, rejected []RowError) {
-	return Body{rows: rows}, nil
+	var c checker
+	var l layout
+	switch o.Format {
+	case JSON:
+		c, l = jsonChecker{skipValidation: o.SkipValidation}, jsonLines
+		if o.StripOuterArray {
+			l = jsonArray
+		}
+	case CSV:
+		cc := newCSVChecker(o)
+		c, l = cc, layout{between: cc.delimiter}
+	default:
+		c = unknownFormat(o.Format)
+	}
+
+	s := selection{in: rows}
+	for i, row := range rows {
+		out, err := c.check(row)
+		if err != nil {
+			rejected = append(rejected, RowError{Index: i, Err: err})
+			s.skipped = append(s.skipped, i)
+			continue
+		}
+		s.keep(i, out)
+	}
+	return newBody(s.rows(), s.skipped, l), rejected
 }
+
+// unknownFormat rejects every row: a format that this package does not know
+// must not go out in the layout of another.
+type unknownFormat Format
+
+func (f unknownFormat) check([]byte) ([]byte, error) {
+	return nil, errors.New("no rows can be made for the unknown " + Format(f).String())
+}
+
+// selection collects the rows of a body. As long as the rows taken are the
+// first ones of the input, unchanged, it is just a number, and the body shares
+// the caller's slice; that is the usual case and costs nothing a row.
+type selection struct {
+	in      [][]byte
+	n       int      // rows taken while own is nil: in[:n]
+	own     [][]byte // all rows taken, once the input cannot be shared
+	skipped []int
+}
+
+func (s *selection) keep(i int, row []byte) {
+	if s.own == nil {
+		if i == s.n && same(s.in[i], row) {
+			s.n++
+			return
+		}
+		s.own = make([][]byte, s.n, len(s.in)-len(s.skipped))
+		copy(s.own, s.in)
+	}
+	s.own = append(s.own, row)
+}
+
+func (s *selection) rows() [][]byte {
+	if s.own == nil {
+		return s.in[:s.n:s.n]
+	}
+	return s.own
+}
+
+// same says whether two rows, neither of them empty, are the very same memory.
+func same(a, b []byte) bool { return len(a) == len(b) && &a[0] == &b[0] }

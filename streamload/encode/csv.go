@@ -1,0 +1,168 @@
+package encode
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+)
+
+var (
+	errCSVEmpty = errors.New("the message is an empty CSV line, which the server skips without counting it")
+	errCSVBOM   = errors.New("the message begins with a byte order mark (U+FEFF), which the server takes for data in some places of a load and drops in others")
+
+	errCSVDelimiter = errors.New("the line_delimiter contains the enclose byte, so that no line can be framed for sure")
+)
+
+// csvChecker judges rows that are ready CSV lines.
+//
+// How the server finds the end of a line is its line reader's business
+// (new_plain_text_line_reader.cpp in Doris' BE): without enclose it cuts at
+// every line delimiter, with it at every one outside a quoted cell; it then
+// skips lines of length 0 (csv_reader.cpp, get_next_block).
+type csvChecker struct {
+	separator, delimiter []byte
+	enclose, escape      byte
+}
+
+func newCSVChecker(o Options) *csvChecker {
+	c := &csvChecker{
+		separator: []byte(o.ColumnSeparator),
+		delimiter: []byte(o.LineDelimiter),
+		enclose:   o.Enclose,
+		escape:    o.Escape,
+	}
+	if len(c.separator) == 0 {
+		c.separator = []byte{','}
+	}
+	if len(c.delimiter) == 0 {
+		c.delimiter = []byte{'\n'}
+	}
+	return c
+}
+
+func (c *csvChecker) check(row []byte) ([]byte, error) {
+	if c.enclose != 0 && bytes.IndexByte(c.delimiter, c.enclose) >= 0 {
+		return nil, errCSVDelimiter
+	}
+	line := c.trimLineEnd(row)
+	if len(line) == 0 {
+		return nil, errCSVEmpty
+	}
+	if bytes.HasPrefix(line, byteOrderMark) {
+		return nil, errCSVBOM
+	}
+	if !utf8.Valid(line) {
+		i := invalidUTF8(line)
+		return nil, fmt.Errorf("the message is not valid UTF-8 at byte %d: %s", i, excerptAround(line, i))
+	}
+	if c.enclose == 0 {
+		if i := bytes.Index(line, c.delimiter); i >= 0 {
+			return nil, fmt.Errorf("the message contains the line_delimiter %s at byte %d and would be cut there; "+
+				"set enclose and quote the cell, or choose a line_delimiter that does not occur: %s",
+				excerpt(c.delimiter), i, excerptAround(line, i))
+		}
+	} else if err := c.checkQuotes(line); err != nil {
+		return nil, err
+	}
+	if c.runsIntoDelimiter(line) {
+		return nil, fmt.Errorf("the end of the message and the line_delimiter %s after it would be read as a line_delimiter that begins earlier",
+			excerpt(c.delimiter))
+	}
+	return line, nil
+}
+
+// trimLineEnd drops one line delimiter from the end of a row. With "\n" it also
+// drops the carriage returns before it: the server takes "\r\n" for a line end
+// but keeps the "\r" of a last line without "\n", so that the same row would
+// give different cells in different places.
+func (c *csvChecker) trimLineEnd(row []byte) []byte {
+	line := bytes.TrimSuffix(row, c.delimiter)
+	if len(c.delimiter) == 1 && c.delimiter[0] == '\n' {
+		for len(line) > 0 && line[len(line)-1] == '\r' {
+			line = line[:len(line)-1]
+		}
+	}
+	return line
+}
+
+// checkQuotes walks through a line as the server's line reader does when an
+// enclose byte is set, and checks that it would end the line at its end:
+// neither at a line delimiter before that, nor after it, in a later row.
+//
+// A quote opens a cell only as the cell's first byte; elsewhere it is a letter.
+// What follows a closing quote is skipped up to the next separator.
+func (c *csvChecker) checkQuotes(line []byte) error {
+	delim := 0 // next line delimiter outside quotes, found anew when pos has passed it
+	for pos, known := 0, false; ; {
+		if pos < len(line) && line[pos] == c.enclose {
+			end := c.quotedEnd(line, pos+1)
+			if end < 0 {
+				return fmt.Errorf("the message has a cell that the enclose byte %s opens at byte %d and nothing closes; "+
+					"it would swallow the line_delimiter and the rows that follow: %s",
+					excerpt(line[pos:pos+1]), pos, excerptAround(line, pos))
+			}
+			pos = end
+		}
+		if !known || delim < pos {
+			known = true
+			if delim = bytes.Index(line[pos:], c.delimiter); delim < 0 {
+				delim = len(line)
+			} else {
+				delim += pos
+			}
+		}
+		sep := bytes.Index(line[pos:], c.separator)
+		if sep >= 0 && pos+sep+len(c.separator) <= delim {
+			pos += sep + len(c.separator)
+			continue
+		}
+		if delim < len(line) {
+			return fmt.Errorf("the message contains the line_delimiter %s at byte %d outside a quoted cell and would be cut there: %s",
+				excerpt(c.delimiter), delim, excerptAround(line, delim))
+		}
+		return nil
+	}
+}
+
+// quotedEnd returns the offset after the closing quote of the cell whose
+// opening quote stands before pos, or -1 if nothing closes it.
+//
+// Two quotes are one letter, and the escape byte makes a letter of the byte
+// that follows it. The order of the tests is the server's, and so is that a NUL
+// is the escape byte when none is set (the reader compares with its zero value).
+func (c *csvChecker) quotedEnd(line []byte, pos int) int {
+	escaped, quote := false, false
+	for ; pos < len(line); pos++ {
+		switch b := line[pos]; {
+		case b == c.escape:
+			escaped = !escaped
+		case escaped:
+			escaped = false
+		case quote && b == c.enclose:
+			quote = false
+		case quote:
+			return pos
+		case b == c.enclose:
+			quote = true
+		}
+	}
+	if quote && !escaped {
+		return pos
+	}
+	return -1
+}
+
+// runsIntoDelimiter says whether the line with a delimiter after it has a
+// delimiter that begins before the end of the line. That takes a delimiter of
+// several bytes that begins as it ends, such as "||": after "a|" the server
+// would cut one byte early.
+func (c *csvChecker) runsIntoDelimiter(line []byte) bool {
+	d := c.delimiter
+	for n := 1; n < len(d) && n <= len(line); n++ {
+		if bytes.HasSuffix(line, d[:n]) && bytes.HasPrefix(d, d[n:]) {
+			return true
+		}
+	}
+	return false
+}

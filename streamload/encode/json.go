@@ -1,0 +1,101 @@
+package encode
+
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+)
+
+// maxDepth is the nesting that a row may have. It is the default limit of
+// simdjson, the parser of Doris' JSON reader (simdjson's DEFAULT_MAX_DEPTH). It
+// also keeps the validator, which recurses, from running out of stack.
+const maxDepth = 1024
+
+// jsonChecker judges rows that must be one JSON object each.
+type jsonChecker struct {
+	skipValidation bool
+}
+
+func (c jsonChecker) check(row []byte) ([]byte, error) {
+	r := trimSpace(row)
+	if len(r) == 0 || r[0] != '{' || r[len(r)-1] != '}' {
+		// Never nil: a valid object has these bytes at its ends.
+		return nil, explainJSON(row)
+	}
+	broken := bytes.IndexByte(r, '\n') >= 0 || bytes.IndexByte(r, '\r') >= 0
+	if (broken || !c.skipValidation) && !validJSON(r) {
+		// The explanation comes from encoding/json, which has the last word: a
+		// row that it finds nothing wrong with is loaded.
+		if err := explainJSON(row); err != nil {
+			return nil, err
+		}
+	}
+	if broken {
+		r = spacesForBreaks(r)
+	}
+	return r, nil
+}
+
+// validJSON says whether r is one valid JSON document in UTF-8, nested at most
+// maxDepth levels.
+func validJSON(r []byte) bool {
+	return !tooDeep(r) && gjson.ValidBytes(r) && utf8.Valid(r)
+}
+
+// spacesForBreaks returns a copy of the valid JSON document r with a space in
+// place of each carriage return and line feed. They can only be white space
+// between its tokens, as a string cannot hold them raw.
+func spacesForBreaks(r []byte) []byte {
+	out := bytes.Clone(r)
+	for i, c := range out {
+		if c == '\n' || c == '\r' {
+			out[i] = ' '
+		}
+	}
+	return out
+}
+
+// tooDeep says whether the document r is nested more than maxDepth levels. Of
+// bytes that are no JSON it says so at least for as far as they are.
+func tooDeep(r []byte) bool {
+	// A row this short, or with so few brackets, cannot be; this spares nearly
+	// every row the walk.
+	if len(r) <= maxDepth ||
+		bytes.Count(r, []byte{'{'})+bytes.Count(r, []byte{'['}) <= maxDepth {
+		return false
+	}
+	depth := 0
+	for i := 0; i < len(r); i++ {
+		switch r[i] {
+		case '"':
+			for i++; i < len(r) && r[i] != '"'; i++ {
+				if r[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case '}', ']':
+			depth--
+		}
+	}
+	return false
+}
+
+// trimSpace returns r without JSON white space at its ends. bytes.TrimSpace
+// would take away more than JSON knows as white space.
+func trimSpace(r []byte) []byte {
+	start, end := 0, len(r)
+	for start < end && isSpace(r[start]) {
+		start++
+	}
+	for end > start && isSpace(r[end-1]) {
+		end--
+	}
+	return r[start:end]
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }

@@ -1,0 +1,137 @@
+package encode
+
+import (
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	// chunkSize is how many bytes WriteTo passes on at a time when rows are
+	// small.
+	chunkSize = 128 << 10
+	// directRow is the length in bytes from which on WriteTo passes a row on as
+	// it is, without copying it into a chunk.
+	directRow = 32 << 10
+)
+
+var errClosed = errors.New("encode: read of a body that is closed")
+
+var chunks = sync.Pool{New: func() any { return new([chunkSize]byte) }}
+
+// rowReader reads a body out of its rows. Its methods must not be called at the
+// same time, but for Close.
+type rowReader struct {
+	rows   [][]byte
+	layout layout
+	piece  []byte // what is left of the current piece of the body
+	step   int    // number of the next piece
+	closed atomic.Bool
+}
+
+// next makes the next piece the current one. The pieces are what stands before
+// the rows, then the rows with what stands between them in turn, and what
+// stands after them. It returns false when there are no more.
+func (r *rowReader) next() bool {
+	s := r.step
+	switch last := 2 * len(r.rows); {
+	case s == 0:
+		r.piece = r.layout.before
+	case s == last:
+		r.piece = r.layout.after
+	case s > last:
+		return false
+	case s%2 == 1:
+		r.piece = r.rows[s/2]
+	default:
+		r.piece = r.layout.between
+	}
+	r.step++
+	return true
+}
+
+// fill copies as much of the body into p as fits and returns how much that is.
+func (r *rowReader) fill(p []byte) int {
+	n := 0
+	for n < len(p) {
+		if len(r.piece) == 0 && !r.next() {
+			break
+		}
+		c := copy(p[n:], r.piece)
+		n += c
+		r.piece = r.piece[c:]
+	}
+	return n
+}
+
+// Read implements io.Reader. It returns fewer bytes than fit into p only at the
+// end of the body.
+func (r *rowReader) Read(p []byte) (int, error) {
+	if r.closed.Load() {
+		return 0, errClosed
+	}
+	n := r.fill(p)
+	if n == 0 && len(p) > 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// WriteTo implements io.WriterTo. It writes what has not been read yet: large
+// rows as they are, small ones in chunks. After an error the reader is of no
+// further use.
+func (r *rowReader) WriteTo(w io.Writer) (int64, error) {
+	var written int64
+	write := func(p []byte) error {
+		if r.closed.Load() {
+			return errClosed
+		}
+		n, err := w.Write(p)
+		written += int64(n)
+		if err == nil && n != len(p) {
+			err = io.ErrShortWrite
+		}
+		return err
+	}
+
+	chunk := chunks.Get().(*[chunkSize]byte)
+	defer chunks.Put(chunk)
+	used := 0
+	for {
+		if len(r.piece) == 0 && !r.next() {
+			break
+		}
+		if len(r.piece) >= directRow {
+			if used > 0 {
+				if err := write(chunk[:used]); err != nil {
+					return written, err
+				}
+				used = 0
+			}
+			if err := write(r.piece); err != nil {
+				return written, err
+			}
+			r.piece = nil
+			continue
+		}
+		c := copy(chunk[used:], r.piece)
+		r.piece = r.piece[c:]
+		if used += c; used == chunkSize {
+			if err := write(chunk[:]); err != nil {
+				return written, err
+			}
+			used = 0
+		}
+	}
+	if used == 0 {
+		return written, nil
+	}
+	return written, write(chunk[:used])
+}
+
+// Close implements io.Closer.
+func (r *rowReader) Close() error {
+	r.closed.Store(true)
+	return nil
+}
