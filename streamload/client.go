@@ -106,13 +106,18 @@ func (b Batch) validate(unlabelled bool) error {
 }
 
 // LabelState asks the FEs in turn for the state of a label: UNKNOWN, PREPARE, PRECOMMITTED, COMMITTED, VISIBLE or ABORTED. UNKNOWN is no
-// proof that nothing was stored: a label is forgotten after 12 hours, or 2000 later loads of its database, by default.
+// proof that nothing was stored: a label is forgotten after 12 hours, or 2000 later loads of its database, by default. The error
+// wraps ErrDenied when an FE refused the user or the password.
 func (c *Client) LabelState(ctx context.Context, database, label string) (string, error) {
 	p := c.askState(ctx, 0, database, label)
-	if p.state == "" {
+	switch {
+	case p.state != "":
+		return p.state, nil
+	case p.denied:
+		return "", fmt.Errorf("state of label %s: %w: %s", label, ErrDenied, p.message)
+	default:
 		return "", fmt.Errorf("state of label %s: %s", label, p.message)
 	}
-	return p.state, nil
 }
 
 // CancelLabel asks the FEs in turn to abort the running transaction of a label. A label that is committed stays so; look at LabelState.

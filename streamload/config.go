@@ -72,6 +72,10 @@ func DefaultConfig() Config {
 // maxTimeout is the longest timeout that a server takes (FE Config max_stream_load_timeout_second).
 const maxTimeout = 259200 * time.Second
 
+// ParseFE reads an address as Config.FEs takes it, or says what is wrong with it without repeating it. Its Host is the name that
+// Observer.FE and Client.Ping use.
+func ParseFE(address string) (*url.URL, error) { return transport.ParseFE(address) }
+
 func (c *Config) setDefaults() {
 	d := DefaultConfig()
 	if c.LabelPrefix == "" {
@@ -124,7 +128,7 @@ func (c *Config) validate() ([]*url.URL, error) {
 		bad("fe_urls", "is empty: at least one FE address is needed")
 	}
 	for i, s := range c.FEs {
-		u, err := transport.ParseFE(s)
+		u, err := ParseFE(s)
 		if err != nil {
 			bad("fe_urls", "[%d] %w", i, err)
 			continue

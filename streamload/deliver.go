@@ -28,6 +28,7 @@ type delivery struct {
 	lastTook time.Duration
 	unclear  bool // some request did not tell its fate
 	lastPoll poll
+	previous Class // of the attempt before, as it was reported
 }
 
 // deliver sends a body until its fate is known or a bound is reached.
@@ -151,12 +152,13 @@ func (d *delivery) tell(ev decide.Event, next decide.Action) {
 			d.unclear = true
 		}
 		info := AttemptInfo{
-			Database: d.batch.Database, Table: d.batch.Table, Label: d.sentLabel(), Attempt: d.attempts, Server: d.last.Server,
+			Database: d.batch.Database, Table: d.batch.Table, Label: d.sentLabel(), Attempt: d.attempts, Previous: d.previous, Server: d.last.Server,
 			Bytes: d.body.Len(), Took: d.lastTook, Sent: ev.Attempt.Sent.String(), Stored: stored, Next: next.Kind.String(), After: next.After,
 		}
 		if !stored {
 			info.Class, info.Message = ev.Attempt.Class(), d.lastMessage()
 		}
+		d.previous = info.Class
 		d.conf.Observer.Attempted(info)
 	case decide.Polled:
 		d.conf.Observer.Polled(PollInfo{
@@ -194,7 +196,7 @@ func (d *delivery) lastMessage() string {
 			text += ": " + a.Load.Message
 		}
 		if a.Load.FirstError != "" {
-			text += "; first error: " + a.Load.FirstError
+			text += firstErrorMark + a.Load.FirstError
 		}
 	default:
 		text = "nothing was sent"

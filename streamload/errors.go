@@ -35,6 +35,9 @@ const (
 	maxErrorURL   = 500
 )
 
+// firstErrorMark stands in a message before the server's words about the first bad row, which may quote the row.
+const firstErrorMark = "; first error: "
+
 // Error is a delivery that did not store all rows of its batch.
 type Error struct {
 	// Class is the kind of failure, a stable token; it begins the error text.
@@ -73,6 +76,17 @@ func (e *Error) Error() string {
 		return fmt.Sprintf("%s: %d row(s) of %s.%s cannot be loaded, the first: %v", e.Class, len(e.Rejected), e.Database, e.Table, e.Rejected[0])
 	}
 	return e.text()
+}
+
+// Headline is the error without anything that may quote a row: no error page and no first bad row. It begins with the class too.
+func (e *Error) Headline() string {
+	if e.Partial || e.Stage == StageEncode {
+		return fmt.Sprintf("%s: %d row(s) of %s.%s cannot be loaded and were not sent", e.Class, len(e.Rejected), e.Database, e.Table)
+	}
+	short := *e
+	short.Message, _, _ = strings.Cut(e.Message, firstErrorMark)
+	short.ErrorLines = nil
+	return short.text()
 }
 
 func (e *Error) text() string {

@@ -14,6 +14,9 @@ const errorPageWait = 2 * time.Second
 // ErrUnresolved is the cause of an Error whose rows may be stored all the same.
 var ErrUnresolved = errors.New("outcome unknown")
 
+// ErrDenied is wrapped when an FE refused the user or the password.
+var ErrDenied = errors.New("access denied")
+
 // finish makes the result of a delivery.
 func (d *delivery) finish(ctx context.Context, end decide.Action) (Report, *Error) {
 	r := d.report(end)

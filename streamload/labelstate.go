@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/dorisload/benthos-doris/streamload/decide"
@@ -17,6 +18,7 @@ const callTimeout = 10 * time.Second
 type poll struct {
 	facts   decide.Poll
 	state   string // "" when no FE named one
+	denied  bool   // an FE does not take the user or the password
 	message string // why
 }
 
@@ -34,11 +36,18 @@ func (c *Client) askState(ctx context.Context, first int, database, label string
 			return true
 		default:
 			p.facts.Rejected = p.facts.Rejected || decide.Refused(r.HTTPStatus, s)
+			p.denied = p.denied || isDenial(int64(r.HTTPStatus)) || s.HasCode && isDenial(s.Code)
 			p.say(c.secrets.Text(fmt.Sprintf("%s does not tell the state of the label: HTTP %d: %s", r.Server, r.HTTPStatus, s.Message), maxMessage))
 		}
 		return false
 	})
 	return p
+}
+
+// isDenial is true for the codes by which an FE refuses a user; it sends them as HTTP status or, with HTTP 200, in the answer
+// (fe ResponseEntityBuilder.java).
+func isDenial(code int64) bool {
+	return code == http.StatusUnauthorized || code == http.StatusForbidden
 }
 
 // say keeps the first reason: of several FEs the others mostly repeat it.

@@ -22,6 +22,8 @@ type AttemptInfo struct {
 	Database, Table, Label string
 	// Attempt counts from 1.
 	Attempt int
+	// Previous is the class of the attempt before this one, "" for the first.
+	Previous Class
 	// Server is the host:port that had the last word.
 	Server string
 	// Took is how long the request took.
