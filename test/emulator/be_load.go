@@ -1,0 +1,262 @@
+package emulator
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+)
+
+// load is one Stream Load request at a BE.
+type load struct {
+	x        *exchange
+	spec     *loadSpec
+	rec      *Load
+	db       *database
+	tab      *table // nil until a table that is created by its first load exists
+	txn      *txn   // nil before the begin, and for group commit
+	existing string // ExistingJobStatus
+	took     phases
+}
+
+func (x *exchange) beLoad() {
+	spec, err := x.readSpec()
+	x.label = spec.label
+	l := &load{x: x, spec: spec, rec: &Load{
+		Label: spec.label, TxnID: -1, DB: x.db, Table: x.table, BE: x.n.name, User: spec.user,
+		Format: spec.format, GroupMode: spec.group, State: Unknown, Start: time.Now(),
+	}}
+	if l.stopped(BEHeaders) {
+		return
+	}
+	if err == nil {
+		if l.stopped(BEBegin) {
+			return
+		}
+		err = l.begin()
+	}
+	if err != nil {
+		l.fail(err)
+		return
+	}
+	start := time.Now()
+	p, err := l.plan()
+	l.took.put = time.Since(start)
+	if err != nil {
+		l.fail(err)
+		return
+	}
+	body, ok := l.body()
+	if !ok {
+		return
+	}
+	l.finish(p, body)
+}
+
+// stopped stands at a point before the commit. True means that the load is
+// over; its transaction is aborted or, with Keep, left alone.
+func (l *load) stopped(p Point) bool {
+	f, ok := l.x.pick(p)
+	return ok && l.struck(f)
+}
+
+// struck does a fault of a point before the commit.
+func (l *load) struck(f Fault) bool {
+	switch f.Do {
+	case Delay, Evict, MasterSwitch, FEDown:
+		return l.x.do(f) == over && l.gone("emulator closed")
+	case Hang, BERestart:
+		l.x.do(f)
+		l.settle(f)
+		return l.gone("fault " + string(f.Do))
+	}
+	// The transaction is settled before the client can see anything.
+	l.settle(f)
+	switch v := l.x.do(f); {
+	case v == over:
+		return l.gone("fault " + string(f.Do))
+	case f.Do == TooManyVersions:
+		l.answerFail("[E-235]tablet error: [E-235]failed to init rowset builder. version count: 2001, exceed limit: 2000, tablet: 10086. Please reduce the frequency of loading data or adjust the max_tablet_version_num in be.conf to a larger value.")
+	case f.Do == TxnLimit:
+		l.answerFail(runningLimit(&database{id: 10000}, l.x.e.opt.MaxRunningTxns).Error())
+	default:
+		l.answerFail(f.Message)
+	}
+	return true
+}
+
+// settle decides what a fault leaves of the transaction.
+func (l *load) settle(f Fault) {
+	if l.txn == nil {
+		return
+	}
+	c := l.x.e.cat
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !f.Keep {
+		c.abort(l.txn, "cancelled: sender is gone")
+	} else if f.CommitAfter > 0 && l.txn.ready {
+		l.txn.commitAt = c.opt.Now().Add(f.CommitAfter)
+	}
+}
+
+// gone records a load that gets no answer; it returns true.
+func (l *load) gone(why string) bool {
+	l.rec.Message = why
+	l.record()
+	return true
+}
+
+func (l *load) record() {
+	l.rec.End = time.Now()
+	l.rec.txn = l.txn
+	l.x.e.rec.load(l.rec)
+	if l.x.e.opt.OnLoad != nil {
+		l.x.e.opt.OnLoad(l.x.e.current(*l.rec))
+	}
+}
+
+func (l *load) abort(reason string) {
+	if l.txn == nil {
+		return
+	}
+	c := l.x.e.cat
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.abort(l.txn, reason)
+}
+
+// fail aborts the transaction, if any, and answers with the error.
+func (l *load) fail(err error) {
+	l.abort(err.Error())
+	var used *labelUsed
+	if errors.As(err, &used) {
+		l.existing = used.state.jobStatus()
+		l.rec.Status, l.rec.Message = statusLabelExists, err.Error()
+		l.conclude()
+		return
+	}
+	l.answerFail(err.Error())
+}
+
+func (l *load) answerFail(message string) {
+	l.rec.Status, l.rec.Message, l.rec.Loaded = statusFail, message, 0
+	l.conclude()
+}
+
+// conclude records the load and answers it, in this order, so that who has the
+// answer finds the record.
+func (l *load) conclude() {
+	l.record()
+	l.send()
+}
+
+// begin checks the account, the database and the table, and begins the
+// transaction. A load that is merged with others has none of its own.
+func (l *load) begin() error {
+	start := time.Now()
+	defer func() { l.took.begin = time.Since(start) }()
+	x, c := l.x, l.x.e.cat
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	u := x.e.opt.user(l.spec.user, l.spec.password)
+	switch {
+	case u == nil:
+		return analysis("%s", accessDenied(l.spec.user, x.clientIP(), l.spec.password))
+	case !u.mayLoad(x.db):
+		return analysis("%s", needLoad)
+	}
+	auto := x.e.opt.AutoCreate && namePattern.MatchString(x.db) && namePattern.MatchString(x.table)
+	if l.db = c.database(x.db, auto); l.db == nil {
+		return analysis("unknown database, database=%s", x.db)
+	}
+	if l.tab = l.db.tables[x.table]; l.tab == nil && !auto {
+		return analysis("unknown table, tableName=%s", x.table)
+	}
+	if l.spec.grouped() {
+		return nil
+	}
+	t, err := c.begin(l.db, l.tab, l.spec.label, x.n.index, l.spec.timeout)
+	if err != nil {
+		return err
+	}
+	l.txn, x.txn, l.rec.TxnID = t, t.id, t.id
+	return nil
+}
+
+// body reads the whole body; false means that the load is over. The first read
+// makes the server send 100 Continue.
+func (l *load) body() ([]byte, bool) {
+	start := time.Now()
+	x := l.x
+	f, faulty := x.pick(BEBody)
+	var buf bytes.Buffer
+	if n := x.r.ContentLength; n > 0 {
+		buf.Grow(int(min(n, 64<<20)))
+	}
+	in := &countingReader{x: x, in: http.MaxBytesReader(nil, x.r.Body, x.e.opt.MaxBodyBytes)}
+	if faulty {
+		_, err := io.CopyN(&buf, in, f.Bytes)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, l.senderGone(err)
+		}
+		if l.struck(f) {
+			return nil, false
+		}
+	}
+	if _, err := buf.ReadFrom(in); err != nil {
+		return nil, l.senderGone(err)
+	}
+	l.took.receive = time.Since(start)
+	l.rec.Bytes = int64(buf.Len())
+	if x.e.opt.KeepBodies {
+		x.e.rec.keepBody(x.rec, buf.Bytes())
+	}
+	return buf.Bytes(), true
+}
+
+// senderGone ends a load whose body did not arrive whole; it returns false.
+func (l *load) senderGone(err error) bool {
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) { // only a chunked body gets this far
+		l.abort("cancelled: body too large")
+		l.gone("body too large")
+		l.x.answer(http.StatusRequestEntityTooLarge, "text/html", []byte("<html><body>413 Request Entity Too Large</body></html>"))
+		return false
+	}
+	l.abort("cancelled: sender is gone")
+	l.gone("sender is gone")
+	l.x.hangUp()
+	return false
+}
+
+type countingReader struct {
+	x  *exchange
+	in io.Reader
+}
+
+func (r *countingReader) Read(p []byte) (int, error) {
+	n, err := r.in.Read(p)
+	if n > 0 {
+		r.x.count(int64(n))
+	}
+	return n, err
+}
+
+func (l *load) gunzip(body []byte) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return nil, &beError{"INTERNAL_ERROR", "decompress gzip failed: " + err.Error()}
+	}
+	limit := l.x.e.opt.MaxBodyBytes
+	out, err := io.ReadAll(io.LimitReader(z, limit+1))
+	if err != nil {
+		return nil, &beError{"INTERNAL_ERROR", "decompress gzip failed: " + err.Error()}
+	}
+	if int64(len(out)) > limit {
+		return nil, &beError{"INTERNAL_ERROR", "the decompressed body is larger than the emulator takes"}
+	}
+	return out, nil
+}

@@ -1,0 +1,215 @@
+package emulator
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/dorisload/benthos-doris/test/emulator/internal/coltype"
+	"github.com/dorisload/benthos-doris/test/emulator/internal/reader"
+	"github.com/dorisload/benthos-doris/test/emulator/internal/sqlexpr"
+)
+
+// convert reads the body and gives the rows to write; it counts all rows in
+// the record and collects the bad ones in page.
+func (l *load) convert(p *plan, body []byte, page *errorPage) []write {
+	var rows []write
+	take := func(row reader.Row) bool {
+		l.rec.Total++
+		var w write
+		selected, reason := true, row.Bad
+		if reason == "" && p.sch != nil {
+			w, selected, reason = p.row(row.Cells)
+		}
+		switch {
+		case reason != "":
+			page.add(reason, row.Src)
+			l.rec.Filtered++
+			// With no tolerance the scan ends when the log is full.
+			return p.ratio > 0 || page.rows <= maxErrorRows
+		case !selected:
+			l.rec.Unselected++
+		default:
+			rows = append(rows, w)
+		}
+		return true
+	}
+	if l.spec.format == "json" {
+		p.json.Read(body, take)
+	} else {
+		p.csv.Read(body, take)
+	}
+	return rows
+}
+
+// row makes one row of the table. selected is false when where says no; reason
+// is not empty when the row is bad.
+func (p *plan) row(cells []reader.Cell) (w write, selected bool, reason string) {
+	w.vals = make([]any, len(p.sch.cols))
+	source := func(name string) (sqlexpr.Value, bool) {
+		f := p.field(name)
+		if f < 0 {
+			return sqlexpr.Value{}, false
+		}
+		return cellValue(cells[f]), true
+	}
+	for i := range p.sch.cols {
+		c := &p.sch.cols[i]
+		v, why := p.value(c, p.target[i], cells, source)
+		if why != "" {
+			return w, true, why
+		}
+		w.vals[i] = v
+	}
+	final := func(name string) (sqlexpr.Value, bool) {
+		if i, ok := p.sch.lookup(name); ok {
+			return columnValue(&p.sch.cols[i], w.vals[i]), true
+		}
+		return source(name)
+	}
+	if p.where != nil && !p.where.True(final) {
+		return w, false, ""
+	}
+	w.del = p.delAll || p.merge != nil && p.merge.True(final)
+	if p.del.expr != nil {
+		w.del = p.del.expr.Eval(source).Truth() == sqlexpr.Yes
+	} else if p.del.field >= 0 {
+		v, err := coltype.Type{Kind: coltype.TinyInt}.Convert(cells[p.del.field].Text, nil)
+		if missing := cells[p.del.field].Missing || cells[p.del.field].Null; !missing {
+			if err != nil {
+				return w, true, incorrect(deleteSign, p.strict, cells[p.del.field].Text)
+			}
+			w.del = v != int64(0)
+		}
+	}
+	switch {
+	case p.hasSeq:
+		v, why := p.value(&p.sch.cols[p.sch.seq], p.seq, cells, source)
+		if why != "" {
+			return w, true, why
+		}
+		w.seq = v
+	case p.sch.seq >= 0:
+		w.seq = w.vals[p.sch.seq]
+	}
+	return w, true, ""
+}
+
+// value makes the value of one column; why is not empty when the row is bad.
+func (p *plan) value(c *column, t target, cells []reader.Cell, env sqlexpr.Env) (v any, why string) {
+	var cell reader.Cell
+	switch {
+	case t.expr != nil:
+		got := t.expr.Eval(env)
+		cell = reader.Cell{Null: got.Null, Text: got.String()}
+	case t.field >= 0 && !cells[t.field].Missing:
+		cell = cells[t.field]
+	case c.Default != nil:
+		return c.def, ""
+	default:
+		cell.Null = true
+	}
+	if !cell.Null && cell.Text == "" && !c.kind.IsText() && !c.NotNull {
+		return nil, "" // an empty field that is no text
+	}
+	if !cell.Null {
+		v, err := c.kind.Convert(cell.Text, p.zone)
+		var long *coltype.LengthError
+		switch {
+		case err == nil:
+			return v, ""
+		case errors.As(err, &long):
+			return nil, fmt.Sprintf("column_name[%s], %s", c.Name, long)
+		case p.strict || c.NotNull:
+			return nil, incorrect(c.Name, p.strict, cell.Text)
+		}
+		return nil, ""
+	}
+	if c.NotNull {
+		return nil, fmt.Sprintf("column(%s) values is null while columns is not nullable", c.Name)
+	}
+	return nil, ""
+}
+
+func incorrect(name string, strict bool, text string) string {
+	return fmt.Sprintf("column(%s) value is incorrect while strict mode is %t, src value is %s", name, strict, text)
+}
+
+func cellValue(c reader.Cell) sqlexpr.Value {
+	if c.Null || c.Missing {
+		return sqlexpr.Null()
+	}
+	return sqlexpr.Text(c.Text)
+}
+
+// columnValue is a stored value as an expression sees it.
+func columnValue(c *column, v any) sqlexpr.Value {
+	if v == nil {
+		return sqlexpr.Null()
+	}
+	if c.kind.IsNumber() || c.kind.Kind == coltype.Boolean {
+		return sqlexpr.Number(valueText(v))
+	}
+	return sqlexpr.Text(valueText(v))
+}
+
+// bind gives the plan its table when the load had to wait for its first row:
+// with AutoCreate the table is created here.
+func (l *load) bind(p *plan, body []byte) error {
+	if p.sch != nil {
+		return nil
+	}
+	c := l.x.e.cat
+	c.mu.Lock()
+	l.tab = l.db.tables[l.x.table] // somebody else may have been faster
+	c.mu.Unlock()
+	if l.tab == nil {
+		cols, err := p.infer(l, body)
+		if err != nil || cols == nil {
+			return err
+		}
+		s, err := newSchema(Table{Database: l.x.db, Name: l.x.table, Columns: cols})
+		if err != nil {
+			return analysis("cannot create the table from the first row: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+		}
+		c.mu.Lock()
+		l.tab, _ = c.add(s)
+		c.mu.Unlock()
+	}
+	p.sch = l.tab.schema
+	return p.resolve(l.spec)
+}
+
+// infer reads the columns of a new table off the load; nil without an error
+// means that the body has no readable row.
+func (p *plan) infer(l *load, body []byte) ([]Column, error) {
+	var cols []Column
+	add := func(name, kind string) { cols = append(cols, Column{Name: name, Type: kind}) }
+	switch {
+	case len(p.items) > 0:
+		seen := map[string]bool{}
+		for _, item := range p.items {
+			if low := strings.ToLower(item.Name); !seen[low] && !strings.HasPrefix(low, "__doris_") {
+				seen[low] = true
+				add(item.Name, "STRING")
+			}
+		}
+	case len(p.json.Paths) > 0:
+		return nil, analysis("unknown table, tableName=%s (it cannot be created from a load with jsonpaths and without columns)", l.x.table)
+	case l.spec.format == "json":
+		kinds := map[byte]string{'s': "STRING", 'n': "STRING", 'i': "BIGINT", 'f': "DOUBLE", 'b': "BOOLEAN", 'j': "JSON"}
+		for _, f := range p.json.FirstFields(body) {
+			if !strings.HasPrefix(strings.ToLower(f.Name), "__doris_") {
+				add(f.Name, kinds[f.Kind])
+			}
+		}
+	default:
+		for i, name := range p.csv.FirstLine(body, max(0, p.csv.Skip-l.spec.withHeader)) {
+			if l.spec.withHeader == 0 {
+				name = fmt.Sprintf("c%d", i+1)
+			}
+			add(name, "STRING")
+		}
+	}
+	return cols, nil
+}

@@ -1,0 +1,248 @@
+package emulator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Emulator is a running cluster. Its methods may be called from any goroutine.
+type Emulator struct {
+	opt    Options
+	cat    *catalog
+	faults *faultSet
+	rec    *recorder
+	logs   *errorLogs
+	fes    []*node
+	bes    []*node
+	dead   string // an address where nobody listens
+	master atomic.Int64
+	ctx    context.Context
+	cancel context.CancelFunc
+	gate   sync.Mutex
+	busy   sync.WaitGroup // handlers and timers; Add under gate
+}
+
+// node is an FE or BE.
+type node struct {
+	name    string
+	index   int
+	addr    string // host:port it listens on
+	public  string // host:port it tells clients
+	handler http.Handler
+	turn    atomic.Int64 // round robin of an FE
+
+	mu sync.Mutex
+	ln *listener
+	wg sync.WaitGroup // the goroutine of Serve
+}
+
+// Start starts a cluster. The caller must Close it.
+func Start(opt Options) (*Emulator, error) {
+	e := &Emulator{opt: opt.withDefaults()}
+	e.cat = newCatalog(&e.opt)
+	e.faults = newFaultSet(e.opt.Seed, e.opt.Injector)
+	e.rec = newRecorder(e.opt.KeepRecords)
+	e.logs = newErrorLogs()
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	var errs []error
+	for _, t := range e.opt.Tables {
+		errs = append(errs, e.CreateTable(t))
+	}
+	for _, f := range e.opt.Faults {
+		if err := f.Validate(); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		e.faults.add(f)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	for i, addr := range e.opt.FEAddrs {
+		e.fes = append(e.fes, &node{name: fmt.Sprintf("fe%d", i+1), index: i, addr: addr})
+	}
+	for i, addr := range e.opt.BEAddrs {
+		e.bes = append(e.bes, &node{name: fmt.Sprintf("be%d", i+1), index: i, addr: addr})
+	}
+	for _, n := range e.fes {
+		n.handler = e.serve(n, e.serveFE)
+		if err := e.up(n); err != nil {
+			return nil, errors.Join(err, e.Close())
+		}
+	}
+	for _, n := range e.bes {
+		n.handler = e.serve(n, e.serveBE)
+		if err := e.up(n); err != nil {
+			return nil, errors.Join(err, e.Close())
+		}
+	}
+	var err error
+	if e.dead, err = deadAddr(); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
+}
+
+// TB is the part of testing.TB that New needs.
+type TB interface {
+	Helper()
+	Fatalf(format string, args ...any)
+	Cleanup(func())
+}
+
+// New starts a cluster for a test and closes it at its end.
+func New(tb TB, opt Options) *Emulator {
+	tb.Helper()
+	e, err := Start(opt)
+	if err != nil {
+		tb.Fatalf("start the emulator: %v", err)
+		return nil
+	}
+	tb.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			tb.Fatalf("close the emulator: %v", err)
+		}
+	})
+	return e
+}
+
+// Close ends every connection and waits for every goroutine.
+func (e *Emulator) Close() error {
+	e.gate.Lock()
+	e.cancel()
+	e.gate.Unlock()
+	for _, n := range e.nodes() {
+		n.down(false)
+	}
+	e.busy.Wait()
+	return nil
+}
+
+// enter counts a goroutine that Close must wait for; false after Close. Each
+// true needs a busy.Done.
+func (e *Emulator) enter() bool {
+	e.gate.Lock()
+	defer e.gate.Unlock()
+	if e.ctx.Err() != nil {
+		return false
+	}
+	e.busy.Add(1)
+	return true
+}
+
+func (e *Emulator) nodes() []*node { return append(append([]*node(nil), e.fes...), e.bes...) }
+
+func deadAddr() (string, error) {
+	l, err := listen("127.0.0.1:0", nil)
+	if err != nil {
+		return "", err
+	}
+	defer l.end(false)
+	return l.Addr().String(), nil
+}
+
+// up lets the node listen; it does nothing when it does.
+func (e *Emulator) up(n *node) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ln != nil {
+		return nil
+	}
+	if e.ctx.Err() != nil {
+		return net.ErrClosed
+	}
+	config := e.opt.FETLS
+	if strings.HasPrefix(n.name, "be") {
+		config = nil
+	}
+	ln, err := listen(n.addr, config)
+	if err != nil {
+		return fmt.Errorf("%s: %w", n.name, err)
+	}
+	n.ln, n.addr = ln, ln.Addr().String()
+	if n.public == "" { // a node that comes back keeps its address
+		n.public = e.publicAddr(n.addr)
+	}
+	srv := &http.Server{Handler: n.handler, ReadHeaderTimeout: time.Minute, ErrorLog: quiet, MaxHeaderBytes: 1 << 20}
+	n.wg.Go(func() { _ = srv.Serve(ln) })
+	return nil
+}
+
+func (e *Emulator) publicAddr(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return addr
+	}
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	if e.opt.Advertise != "" {
+		host = e.opt.Advertise
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// down takes the node off the network and ends its connections.
+func (n *node) down(reset bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ln != nil {
+		n.ln.end(reset)
+		n.wg.Wait()
+		n.ln = nil
+	}
+}
+
+func (n *node) isUp() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.ln != nil
+}
+
+// cut resets the connections of the node.
+func (n *node) cut() {
+	n.mu.Lock()
+	ln := n.ln
+	n.mu.Unlock()
+	if ln != nil {
+		ln.resetAll(true)
+	}
+}
+
+// FEURL is the base URL of the first FE, for example http://127.0.0.1:41234.
+func (e *Emulator) FEURL() string { return e.FEURLs()[0] }
+
+// FEURLs are the base URLs of the FEs.
+func (e *Emulator) FEURLs() []string {
+	scheme := "http://"
+	if e.opt.FETLS != nil {
+		scheme = "https://"
+	}
+	out := make([]string, len(e.fes))
+	for i, n := range e.fes {
+		out[i] = scheme + n.public
+	}
+	return out
+}
+
+// BEAddr is the host:port of the first BE.
+func (e *Emulator) BEAddr() string { return e.BEAddrs()[0] }
+
+// BEAddrs are the host:port of the BEs.
+func (e *Emulator) BEAddrs() []string {
+	out := make([]string, len(e.bes))
+	for i, n := range e.bes {
+		out[i] = n.public
+	}
+	return out
+}
+
+// DeadAddr is a host:port where nobody listens.
+func (e *Emulator) DeadAddr() string { return e.dead }

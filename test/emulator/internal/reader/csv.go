@@ -1,0 +1,190 @@
+package reader
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// CSV says how a CSV body is laid out.
+type CSV struct {
+	// Separator stands between fields, Delimiter after lines; both may be
+	// longer than one byte. Defaults: tab and newline.
+	Separator, Delimiter string
+	// Enclose may stand around a field, Escape before a byte that is meant
+	// literally; 0 means none.
+	Enclose, Escape byte
+	// TrimDoubleQuotes takes one pair of double quotes off each field. With
+	// Enclose '"' the quotes stay in the field unless this is set.
+	TrimDoubleQuotes bool
+	// EmptyAsNull turns empty fields into NULL.
+	EmptyAsNull bool
+	// Skip is the number of lines to leave out at the beginning.
+	Skip int
+	// Width is the number of fields a row must have; 0 accepts any.
+	Width int
+}
+
+func (c CSV) defaults() CSV {
+	if c.Separator == "" {
+		c.Separator = "\t"
+	}
+	if c.Delimiter == "" {
+		c.Delimiter = "\n"
+	}
+	return c
+}
+
+// Read gives the rows of the body, in order. Empty lines do not count.
+func (c CSV) Read(body []byte, yield Yield) {
+	c = c.defaults()
+	body = trimBOM(body)
+	for n := 0; len(body) > 0; n++ {
+		var line []byte
+		line, body = c.line(body)
+		if n < c.Skip || len(line) == 0 {
+			continue
+		}
+		if !yield(c.row(line)) {
+			return
+		}
+	}
+}
+
+// FirstLine gives the fields of line n (from 0) of the body, nil when there is
+// no such line.
+func (c CSV) FirstLine(body []byte, n int) []string {
+	var fields []string
+	c.Skip, c.Width = n, 0
+	c.Read(body, func(row Row) bool {
+		for _, cell := range row.Cells {
+			fields = append(fields, cell.Text)
+		}
+		return false
+	})
+	return fields
+}
+
+// line cuts the next line off the body. A delimiter inside an enclosed field
+// does not end it.
+func (c CSV) line(body []byte) (line, rest []byte) {
+	if c.Enclose == 0 {
+		line, rest, _ = bytes.Cut(body, []byte(c.Delimiter))
+	} else {
+		end, after := len(body), len(body)
+		c.fields(body, func(_, to int) {}, func(at int) bool {
+			end, after = at, at+len(c.Delimiter)
+			return true
+		})
+		line, rest = body[:end], body[min(after, len(body)):]
+	}
+	if c.Delimiter == "\n" {
+		line = bytes.TrimSuffix(line, []byte("\r"))
+	}
+	return line, rest
+}
+
+// fields walks over text, calling field with the bounds of each field, and
+// eol at each delimiter outside of enclosed fields; eol returning true ends the
+// walk. eol may be nil when text is known to be one line.
+func (c CSV) fields(text []byte, field func(from, to int), eol func(at int) bool) {
+	from, inside := 0, false
+	for i := 0; i < len(text); {
+		switch {
+		case c.Escape != 0 && text[i] == c.Escape && i+1 < len(text):
+			i += 2
+		case inside:
+			if text[i] == c.Enclose {
+				if i+1 < len(text) && text[i+1] == c.Enclose {
+					i++ // a doubled mark is a literal one
+				} else {
+					inside = false
+				}
+			}
+			i++
+		case c.Enclose != 0 && i == from && text[i] == c.Enclose:
+			inside = true
+			i++
+		case hasAt(text, i, c.Separator):
+			field(from, i)
+			i += len(c.Separator)
+			from = i
+		case eol != nil && hasAt(text, i, c.Delimiter):
+			field(from, i)
+			if eol(i) {
+				return
+			}
+			i += len(c.Delimiter)
+			from = i
+		default:
+			i++
+		}
+	}
+	field(from, len(text))
+}
+
+func hasAt(text []byte, i int, word string) bool {
+	return len(text)-i >= len(word) && string(text[i:i+len(word)]) == word
+}
+
+func (c CSV) row(line []byte) Row {
+	if !utf8.Valid(line) {
+		return Row{Bad: "Unable to display, only support csv data in utf8 codec, please check the data encoding"}
+	}
+	row := Row{Src: string(line)}
+	if c.Enclose == 0 && c.Escape == 0 {
+		for _, f := range strings.Split(row.Src, c.Separator) {
+			row.Cells = append(row.Cells, c.cell(f))
+		}
+	} else {
+		c.fields(line, func(from, to int) {
+			row.Cells = append(row.Cells, c.cell(row.Src[from:to]))
+		}, nil)
+	}
+	if c.Width > 0 && len(row.Cells) != c.Width {
+		than := "more than"
+		if len(row.Cells) < c.Width {
+			than = "less than"
+		}
+		row.Bad = fmt.Sprintf("actual column number in csv file is  %s  schema column number.actual number: %d, schema column number: %d; line delimiter: [%s], column separator: [%s]; ",
+			than, len(row.Cells), c.Width, c.Delimiter, c.Separator)
+		row.Cells = nil
+	}
+	return row
+}
+
+func (c CSV) cell(f string) Cell {
+	keepMarks := c.Enclose == '"' && !c.TrimDoubleQuotes
+	enclosed := c.Enclose != 0 && len(f) >= 2 && f[0] == c.Enclose && f[len(f)-1] == c.Enclose
+	switch {
+	case enclosed && !keepMarks:
+		f = f[1 : len(f)-1]
+	case c.TrimDoubleQuotes && len(f) >= 2 && f[0] == '"' && f[len(f)-1] == '"':
+		f = f[1 : len(f)-1]
+	}
+	if f == `\N` || f == "" && c.EmptyAsNull {
+		return Cell{Null: true}
+	}
+	if c.Escape != 0 || enclosed {
+		f = c.unescape(f, enclosed && !keepMarks)
+	}
+	return Cell{Text: f}
+}
+
+func (c CSV) unescape(f string, doubled bool) string {
+	if strings.IndexByte(f, c.Escape) < 0 && strings.IndexByte(f, c.Enclose) < 0 {
+		return f
+	}
+	out := make([]byte, 0, len(f))
+	for i := 0; i < len(f); i++ {
+		switch {
+		case c.Escape != 0 && f[i] == c.Escape && i+1 < len(f):
+			i++
+		case doubled && f[i] == c.Enclose && i+1 < len(f) && f[i+1] == c.Enclose:
+			i++
+		}
+		out = append(out, f[i])
+	}
+	return string(out)
+}

@@ -1,0 +1,269 @@
+package emulator
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dorisload/benthos-doris/test/emulator/internal/reader"
+	"github.com/dorisload/benthos-doris/test/emulator/internal/sqlexpr"
+)
+
+const (
+	deleteSign  = "__DORIS_DELETE_SIGN__"
+	sequenceCol = "__DORIS_SEQUENCE_COL__"
+)
+
+// plan is how the rows of a body become rows of the table.
+type plan struct {
+	sch    *schema        // nil: the first row decides (AutoCreate)
+	items  []sqlexpr.Item // header columns
+	source []string       // the fields of a source row, in order
+	target []target       // for each column of the table
+	del    target         // the delete sign
+	delAll bool           // merge_type DELETE
+	where  *sqlexpr.Expr
+	seq    target // overrides the sequence column of the table
+	hasSeq bool
+	hidden []string
+
+	strict bool
+	ratio  float64
+	zone   *time.Location
+	csv    reader.CSV
+	json   reader.JSON
+	merge  *sqlexpr.Expr // merge_type MERGE: header delete
+}
+
+// target is where a value comes from: a source field, an expression, or
+// nothing (both unset: the default of the column).
+type target struct {
+	field int // -1 for none
+	expr  *sqlexpr.Expr
+}
+
+var noTarget = target{field: -1}
+
+// defaultZone is the time zone of a cluster that nobody configured.
+var defaultZone = time.FixedZone("+08:00", 8*3600)
+
+// plan reads the rest of the header. What needs the columns of the table waits
+// for bind when the table does not exist yet.
+func (l *load) plan() (*plan, error) {
+	s := l.spec
+	p := &plan{del: noTarget, seq: noTarget, zone: defaultZone}
+	for _, step := range []func(*loadSpec) error{p.refused, p.readers, p.limits, p.columns, p.conditions} {
+		if err := step(s); err != nil {
+			return nil, err
+		}
+	}
+	if l.tab == nil {
+		return p, nil
+	}
+	p.sch = l.tab.schema
+	return p, p.resolve(s)
+}
+
+// refused names what the emulator does not do.
+func (p *plan) refused(s *loadSpec) error {
+	if s.flag("partial_columns") {
+		return analysis("partial_columns is not supported by the emulator")
+	}
+	if mode := strings.ToUpper(s.h.Get("unique_key_update_mode")); mode != "" && mode != "UPSERT" {
+		return analysis("unique_key_update_mode %s is not supported by the emulator", mode)
+	}
+	if s.h.Get("negative") == "true" {
+		return analysis("negative is not supported by the emulator")
+	}
+	return nil
+}
+
+// readers sets up the reading of the body.
+func (p *plan) readers(s *loadSpec) error {
+	h := s.h
+	sep, err := separator(h.Get("column_separator"), "\t")
+	if err != nil {
+		return err
+	}
+	delim, err := separator(h.Get("line_delimiter"), "\n")
+	if err != nil {
+		return err
+	}
+	p.csv = reader.CSV{Separator: sep, Delimiter: delim, TrimDoubleQuotes: s.flag("trim_double_quotes"), EmptyAsNull: s.flag("empty_field_as_null")}
+	for _, one := range []struct {
+		name string
+		to   *byte
+	}{{"enclose", &p.csv.Enclose}, {"escape", &p.csv.Escape}} {
+		text := h.Get(one.name)
+		if len(text) > 1 {
+			return &beError{"INVALID_ARGUMENT", one.name + " must be single-char, actually is " + text}
+		}
+		if text != "" {
+			*one.to = text[0]
+		}
+	}
+	if text := h.Get("skip_lines"); text != "" {
+		n, ok := leadingInt(text)
+		if !ok || n < 0 {
+			return &beError{"INVALID_ARGUMENT", "Invalid 'skip_lines': " + text}
+		}
+		p.csv.Skip = int(n)
+	}
+	if s.withHeader > 0 {
+		p.csv.Skip = s.withHeader
+	}
+	p.json = reader.JSON{ByLine: s.flag("read_json_by_line"), Strip: s.flag("strip_outer_array"), Delimiter: delim, PathsText: h.Get("jsonpaths")}
+	if s.format != "json" {
+		return nil
+	}
+	if text := h.Get("jsonpaths"); text != "" {
+		if p.json.Paths, err = reader.ParsePaths(text); err != nil {
+			return &beError{"INVALID_JSON_PATH", err.Error()}
+		}
+	}
+	if text := h.Get("json_root"); text != "" {
+		if p.json.Root, err = reader.ParsePath(text); err != nil {
+			return &beError{"INVALID_JSON_PATH", err.Error()}
+		}
+	}
+	return nil
+}
+
+// separator decodes the \x01 form and the usual escapes.
+func separator(text, def string) (string, error) {
+	if text == "" {
+		return def, nil
+	}
+	if rest, ok := strings.CutPrefix(strings.ToLower(text), `\x`); ok {
+		var out []byte
+		for _, pair := range strings.Split(rest, `\x`) {
+			for len(pair) >= 2 {
+				n, err := strconv.ParseUint(pair[:2], 16, 8)
+				if err != nil {
+					break
+				}
+				out, pair = append(out, byte(n)), pair[2:]
+			}
+			if pair != "" {
+				return "", analysis("Invalid separator '%s': hex str format error", text)
+			}
+		}
+		if len(out) == 0 {
+			return "", analysis("Invalid separator '%s': hex str is empty", text)
+		}
+		return string(out), nil
+	}
+	return strings.NewReplacer(`\\`, `\`, `\t`, "\t", `\n`, "\n", `\r`, "\r", `\0`, "\x00").Replace(text), nil
+}
+
+// limits reads the headers about tolerance, time and memory.
+func (p *plan) limits(s *loadSpec) error {
+	h := s.h
+	if text := h.Get("max_filter_ratio"); text != "" {
+		p.ratio, _ = strconv.ParseFloat(strings.TrimSpace(text), 64) // garbage is 0
+	}
+	if p.ratio < 0 || p.ratio > 1 {
+		return analysis("Invalid max filter ratio: %v, should be in 0..1", p.ratio)
+	}
+	switch text := h.Get("strict_mode"); {
+	case text == "", strings.EqualFold(text, "false"):
+	case strings.EqualFold(text, "true"):
+		p.strict = true
+	default:
+		return &beError{"INVALID_ARGUMENT", "Invalid strict mode format. Must be bool type"}
+	}
+	if text := h.Get("exec_mem_limit"); text != "" {
+		if n, ok := leadingInt64(text); !ok || n <= 0 {
+			return &beError{"INVALID_ARGUMENT", "Invalid mem limit format, " + text}
+		}
+	}
+	zone := h.Get("timezone")
+	if zone == "" {
+		zone = h.Get("time_zone")
+	}
+	if zone == "" {
+		return nil
+	}
+	loc, err := timezone(zone)
+	if err != nil {
+		return analysis("Unknown or incorrect time zone: '%s'", zone)
+	}
+	p.zone = loc
+	return nil
+}
+
+func leadingInt64(text string) (int64, bool) {
+	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	return n, err == nil
+}
+
+func timezone(text string) (*time.Location, error) {
+	if text[0] == '+' || text[0] == '-' {
+		when, err := time.Parse("-07:00", text)
+		if err != nil {
+			when, err = time.Parse("-7:00", text)
+		}
+		if err != nil {
+			return nil, err
+		}
+		_, offset := when.Zone()
+		return time.FixedZone(text, offset), nil
+	}
+	if strings.EqualFold(text, "CST") || strings.EqualFold(text, "PRC") {
+		return defaultZone, nil
+	}
+	if text == "Asia/Shanghai" {
+		return defaultZone, nil // known also where no time zone data is installed
+	}
+	return time.LoadLocation(text)
+}
+
+// columns reads the header columns.
+func (p *plan) columns(s *loadSpec) error {
+	text := s.h.Get("columns")
+	if text == "" {
+		for _, name := range strings.Split(s.h.Get("hidden_columns"), ",") {
+			if name = strings.TrimSpace(name); name != "" {
+				p.hidden = append(p.hidden, name)
+			}
+		}
+		return nil
+	}
+	items, err := sqlexpr.ParseColumns(text)
+	if err != nil {
+		return analysis("%s", err)
+	}
+	p.items = items
+	return nil
+}
+
+// conditions reads where, merge_type, delete and partitions.
+func (p *plan) conditions(s *loadSpec) error {
+	var err error
+	if text := s.h.Get("where"); text != "" {
+		if p.where, err = sqlexpr.ParseCondition(text); err != nil {
+			return analysis("%s", err)
+		}
+	}
+	del := s.h.Get("delete")
+	switch merge := strings.ToUpper(s.h.Get("merge_type")); merge {
+	case "", "APPEND", "DELETE":
+		p.delAll = merge == "DELETE"
+		if del != "" {
+			return &beError{"INVALID_ARGUMENT", "Not support DELETE ON clause when merge type is not MERGE."}
+		}
+	case "MERGE":
+		if del == "" {
+			return &beError{"INVALID_ARGUMENT", "Excepted DELETE ON clause when merge type is MERGE."}
+		}
+		if p.merge, err = sqlexpr.ParseCondition(del); err != nil {
+			return analysis("%s", err)
+		}
+	default:
+		return &beError{"INVALID_ARGUMENT", "Invalid merge type " + s.h.Get("merge_type")}
+	}
+	if s.h.Get("partitions") != "" && s.h.Get("temporary_partitions") != "" {
+		return &beError{"INVALID_ARGUMENT", "Can not specify both partitions and temporary partitions"}
+	}
+	return nil
+}

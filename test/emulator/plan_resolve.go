@@ -1,0 +1,146 @@
+package emulator
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dorisload/benthos-doris/test/emulator/internal/sqlexpr"
+)
+
+// resolve joins the plan with the columns of the table.
+func (p *plan) resolve(s *loadSpec) error {
+	if err := p.partitions(s); err != nil {
+		return err
+	}
+	p.sources()
+	p.target = make([]target, len(p.sch.cols))
+	for i, c := range p.sch.cols {
+		p.target[i] = noTarget
+		if f := p.field(c.Name); f >= 0 {
+			p.target[i].field = f
+		}
+	}
+	p.del.field = p.field(deleteSign)
+	p.seq.field = p.field(sequenceCol)
+	for _, item := range p.items {
+		if item.Expr == nil {
+			continue
+		}
+		if err := p.known(item.Expr, false); err != nil {
+			return err
+		}
+		to := target{field: -1, expr: item.Expr}
+		switch i, ok := p.sch.lookup(item.Name); {
+		case ok:
+			p.target[i] = to
+		case strings.EqualFold(item.Name, deleteSign):
+			p.del = to
+		case strings.EqualFold(item.Name, sequenceCol):
+			p.seq = to
+		default:
+			return analysis("Unknown column '%s' in '%s'", item.Name, p.sch.Name)
+		}
+	}
+	for i, c := range p.sch.cols {
+		if t := p.target[i]; t.field < 0 && t.expr == nil && c.NotNull && c.Default == nil {
+			return analysis("Column has no default value, column=%s", c.Name)
+		}
+	}
+	for _, cond := range []*sqlexpr.Expr{p.where, p.merge} {
+		if cond == nil {
+			continue
+		}
+		if err := p.known(cond, true); err != nil {
+			return err
+		}
+	}
+	if p.sch.Model != Unique && (p.delAll || p.merge != nil) {
+		return analysis("load by MERGE or DELETE is only supported in unique tables.")
+	}
+	if p.sch.Model != Unique && (p.del.field >= 0 || p.del.expr != nil) {
+		return analysis("Unknown column '%s' in '%s'", deleteSign, p.sch.Name)
+	}
+	if err := p.sequence(s); err != nil {
+		return err
+	}
+	p.csv.Width = len(p.source)
+	p.json.Columns = p.source
+	p.json.NotNull = make([]bool, len(p.source))
+	for i, c := range p.sch.cols {
+		if f := p.target[i].field; f >= 0 {
+			p.json.NotNull[f] = c.NotNull
+		}
+	}
+	return nil
+}
+
+func (p *plan) partitions(s *loadSpec) error {
+	for _, header := range []string{"partitions", "temporary_partitions"} {
+		for _, name := range strings.Split(s.h.Get(header), ",") {
+			if name = strings.Trim(strings.TrimSpace(name), "`"); name != "" && !slices.Contains(p.sch.Partitions, name) {
+				return analysis("unknown partition, partition=%s", name)
+			}
+		}
+	}
+	return nil
+}
+
+// sources lists the fields of a source row: the plain names of the header
+// columns, or every column of the table and the hidden ones asked for.
+func (p *plan) sources() {
+	if p.items == nil {
+		for _, c := range p.sch.cols {
+			p.source = append(p.source, c.Name)
+		}
+		p.source = append(p.source, p.hidden...)
+		return
+	}
+	for _, item := range p.items {
+		if item.Expr != nil {
+			continue
+		}
+		name := item.Name
+		if i, ok := p.sch.lookup(name); ok {
+			name = p.sch.cols[i].Name // the planner takes the spelling of the table
+		}
+		p.source = append(p.source, name)
+	}
+}
+
+// field finds a source field by name without regard to case, -1 for none.
+func (p *plan) field(name string) int {
+	return slices.IndexFunc(p.source, func(s string) bool { return strings.EqualFold(s, name) })
+}
+
+// known says whether every name in the expression means something: a source
+// field or, where columns is true, a column of the table.
+func (p *plan) known(e *sqlexpr.Expr, columns bool) error {
+	for _, name := range e.Names() {
+		_, col := p.sch.lookup(name)
+		if p.field(name) < 0 && (!columns || !col) {
+			return analysis("Unknown column '%s' in 'table list'", name)
+		}
+	}
+	return nil
+}
+
+// sequence settles the sequence column of the load.
+func (p *plan) sequence(s *loadSpec) error {
+	name := s.h.Get("function_column.sequence_col")
+	hidden := p.seq.field >= 0 || p.seq.expr != nil
+	switch {
+	case name == "" && !hidden:
+		return nil
+	case p.sch.seq < 0:
+		return analysis("There is no sequence column in the table %s", p.sch.Name)
+	case hidden:
+		p.hasSeq = true
+		return nil
+	}
+	f := p.field(name)
+	if f < 0 {
+		return analysis("Unknown column '%s' in 'table list'", name)
+	}
+	p.seq, p.hasSeq = target{field: f}, true
+	return nil
+}
