@@ -70,6 +70,7 @@ func (c *Client) deliver(ctx context.Context, b Batch, body *encode.Body) (Repor
 		}
 		ev.Now, ev.Cancelled = time.Since(d.begun), ctx.Err() != nil
 		state, act = decide.Step(state, ev)
+		d.unclear = state.Ambiguous()
 		d.tell(ev, act)
 	}
 	return d.finish(alive, act)
@@ -148,9 +149,6 @@ func (d *delivery) tell(ev decide.Event, next decide.Action) {
 	switch ev.Kind {
 	case decide.Attempted:
 		stored := next.Kind == decide.Done && next.Outcome.Committed
-		if !stored && next.Kind == decide.AskState && ev.Attempt.Sent != decide.NotSent {
-			d.unclear = true
-		}
 		info := AttemptInfo{
 			Database: d.batch.Database, Table: d.batch.Table, Label: d.sentLabel(), Attempt: d.attempts, Previous: d.previous, Server: d.last.Server,
 			Bytes: d.body.Len(), Took: d.lastTook, Sent: ev.Attempt.Sent.String(), Stored: stored, Next: next.Kind.String(), After: next.After,

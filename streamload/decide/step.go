@@ -24,6 +24,7 @@ type State struct {
 	// unanswered counts requests under the current label whose fate their own answer did not tell. Nothing but a commit
 	// settles them: each could still be on its way.
 	unanswered int
+	ambiguous  bool // some request of the whole delivery was one of those
 	// doubtful is true when an answered failure under the current label has not been followed by ABORTED: "Fail" does not
 	// prove that nothing was committed (be stream_load_executor.cpp: a commit whose RPC timed out is answered with Fail).
 	doubtful bool
@@ -53,6 +54,9 @@ func Start(p Policy) (State, Action) {
 
 // Resends is how often the load was sent again so far.
 func (s State) Resends() int { return s.resends }
+
+// Ambiguous is true when some request of the delivery got no answer that told its fate.
+func (s State) Ambiguous() bool { return s.ambiguous }
 
 // Step is told what happened and says what to do. It is total and deterministic: any event may come at any time, the end
 // is final, and once an event says Cancelled nothing is sent any more.
@@ -120,6 +124,7 @@ func (s State) attempted(ev Event) (State, Action) {
 			return s.resend(ev.Now, false)
 		}
 		s.unanswered++
+		s.ambiguous = true
 		return s.fail(NoLabel)
 	case answeredFailure(a):
 		// A BE that never began a transaction says so with transaction -1 (be stream_load_context.cpp), so nothing of
@@ -130,6 +135,7 @@ func (s State) attempted(ev Event) (State, Action) {
 		return s.startPoll(ev.Now, 0)
 	default:
 		s.unanswered++
+		s.ambiguous = true
 		return s.startPoll(ev.Now, s.policy.LabelPoll.wait(0))
 	}
 }
