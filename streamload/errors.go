@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/dorisload/benthos-doris/streamload/decide"
 	"github.com/dorisload/benthos-doris/streamload/internal/redact"
 )
 
@@ -81,12 +82,31 @@ func (e *Error) Error() string {
 // Headline is the error without anything that may quote a row: no error page and no first bad row. It begins with the class too.
 func (e *Error) Headline() string {
 	if e.Partial || e.Stage == StageEncode {
-		return fmt.Sprintf("%s: %d row(s) of %s.%s cannot be loaded and were not sent", e.Class, len(e.Rejected), e.Database, e.Table)
+		return e.RejectedHeadline()
 	}
 	short := *e
 	short.Message, _, _ = strings.Cut(e.Message, firstErrorMark)
 	short.ErrorLines = nil
 	return short.text()
+}
+
+// RejectedHeadline is the headline over the rows in Rejected, "" when there are none. They may have been refused besides a failure of the others.
+func (e *Error) RejectedHeadline() string {
+	if len(e.Rejected) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: %d row(s) of %s.%s cannot be loaded and were not sent, the first: %s",
+		decide.DataQuality, len(e.Rejected), e.Database, e.Table, withoutQuotes(e.Rejected[0].Err.Error()))
+}
+
+// withoutQuotes cuts out of the reason for a rejected row what it quotes of the row, which package encode puts in backquotes.
+// A row may itself have backquotes, so everything from the first to the last goes.
+func withoutQuotes(reason string) string {
+	from, to := strings.IndexByte(reason, '`'), strings.LastIndexByte(reason, '`')
+	if from < 0 {
+		return reason
+	}
+	return strings.TrimRight(reason[:from], " :") + "..." + reason[to+1:]
 }
 
 func (e *Error) text() string {

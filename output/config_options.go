@@ -1,0 +1,52 @@
+package output
+
+import (
+	"strings"
+
+	"github.com/dorisload/benthos-doris/streamload"
+)
+
+// options reads the fields that become headers. The client checks them.
+func (r *reader) options() streamload.Options {
+	p := r.parsed
+	o := streamload.Options{
+		Format:              read(r, p.FieldString, fieldFormat),
+		StripOuterArray:     read(r, p.FieldBool, fieldStripOuterArray),
+		JSONPaths:           read(r, p.FieldString, fieldJSONPaths),
+		JSONRoot:            read(r, p.FieldString, fieldJSONRoot),
+		NumAsString:         read(r, p.FieldBool, fieldNumAsString),
+		FuzzyParse:          read(r, p.FieldBool, fieldFuzzyParse),
+		ColumnSeparator:     read(r, p.FieldString, fieldColumnSeparator),
+		LineDelimiter:       read(r, p.FieldString, fieldLineDelimiter),
+		TrimDoubleQuotes:    read(r, p.FieldBool, fieldTrimDoubleQuotes),
+		EmptyFieldAsNull:    read(r, p.FieldBool, fieldEmptyFieldAsNull),
+		SkipLines:           read(r, p.FieldInt, fieldSkipLines),
+		Columns:             r.list(fieldColumns),
+		Where:               read(r, p.FieldString, fieldWhere),
+		Partitions:          r.list(fieldPartitions),
+		TemporaryPartitions: r.list(fieldTemporaryPartitions),
+		StrictMode:          read(r, p.FieldBool, fieldStrictMode),
+		GroupCommit:         read(r, p.FieldString, fieldGroupCommit),
+		Headers:             read(r, p.FieldStringMap, fieldHeaders),
+	}
+	if p.Contains(fieldMaxFilterRatio) {
+		ratio := read(r, p.FieldFloat, fieldMaxFilterRatio)
+		o.MaxFilterRatio = &ratio
+	}
+	byLine := read(r, p.FieldBool, fieldReadJSONByLine)
+	if o.Format == formatJSON && !byLine && !o.StripOuterArray {
+		r.bad(fieldReadJSONByLine, "and strip_outer_array are both false: json needs one of them, or Doris takes the whole batch for one document")
+	}
+	return o
+}
+
+// list reads a list whose entries must say something.
+func (r *reader) list(field string) []string {
+	entries := read(r, r.parsed.FieldStringList, field)
+	for i, entry := range entries {
+		if strings.TrimSpace(entry) == "" {
+			r.bad(field, "[%d] is empty", i)
+		}
+	}
+	return entries
+}

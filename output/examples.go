@@ -1,0 +1,83 @@
+package output
+
+// examples are part of the documentation. Tests lint and construct them.
+var examples = []struct{ title, summary, config string }{
+	{
+		"Lines of JSON",
+		"Loads a file with one JSON object a line, in batches.",
+		`
+input:
+  file:
+    paths: [ ./orders.jsonl ]
+    scanner:
+      lines: {}
+
+output:
+  doris_stream_load:
+    fe_urls: [ http://localhost:8030 ]
+    database: shop
+    table: orders
+    batching:
+      count: 10000
+      period: 1s
+`,
+	},
+	{
+		"Many tables and a place for bad messages",
+		"Each message names its table. What cannot be loaded is written to a file together with the reason.",
+		`
+output:
+  fallback:
+    - doris_stream_load:
+        fe_urls: [ http://fe1:8030, http://fe2:8030 ]
+        database: events
+        table: ${! this.type }
+        username: loader
+        password: ${DORIS_PASSWORD}
+        batching:
+          count: 10000
+          period: 1s
+    - file:
+        path: ./not-loaded.jsonl
+        codec: lines
+      processors:
+        - mapping: |
+            root.reason = meta("fallback_error")
+            root.message = content().string()
+`,
+	},
+	{
+		"CSV",
+		"Loads lines of CSV that are separated by tabs, and computes a column.",
+		`
+input:
+  stdin:
+    scanner:
+      lines: {}
+
+output:
+  doris_stream_load:
+    fe_urls: [ http://localhost:8030 ]
+    database: shop
+    table: items
+    format: csv
+    column_separator: \t
+    columns: [ id, name, raw_price, "price = raw_price / 100" ]
+    batching:
+      count: 10000
+      period: 1s
+`,
+	},
+	{
+		"Not twice, even after a crash",
+		"The input forms the batches, and each has an identity that is the same when it is delivered again. A batch that was committed before a crash is then not loaded again.",
+		`
+output:
+  doris_stream_load:
+    fe_urls: [ http://localhost:8030 ]
+    database: shop
+    table: orders
+    label: ${! meta("kafka_topic") }-${! meta("kafka_partition") }-${! meta("kafka_offset") }
+`,
+	},
+}

@@ -1,0 +1,154 @@
+package output
+
+import (
+	"github.com/redpanda-data/benthos/v4/public/service"
+)
+
+func targetFields() []*service.ConfigField {
+	return []*service.ConfigField{
+		service.NewURLListField(fieldFEURLs).
+			Description("Addresses of the frontends (FE) with their HTTP port, for instance `http://fe1:8030`. An entry may hold several, separated by commas. Each load starts at a different one, and those that are down are passed over.").
+			Default([]any{}).
+			Example([]any{"http://fe1:8030", "http://fe2:8030"}),
+		service.NewURLField(fieldURL).
+			Description("The address of a single frontend. Not used when `fe_urls` is set.").
+			Default("").
+			Example("http://localhost:8030"),
+		service.NewInterpolatedStringField(fieldDatabase).
+			Description("The database. It can depend on the message; a message for which it is empty or `null` fails.").
+			Example("shop").
+			Example(`${! meta("database") }`),
+		service.NewInterpolatedStringField(fieldTable).
+			Description("The table. It can depend on the message: a batch becomes one load for each table, and each message gets the result of its own. A message for which it is empty or `null` fails.").
+			Example("orders").
+			Example("${! this.type }"),
+	}
+}
+
+func connectionFields() []*service.ConfigField {
+	return []*service.ConfigField{
+		service.NewStringField(fieldUsername).
+			Description("The user, who needs the privilege to load into the table. It is sent to the frontends, and to the backends (BE) that they send us to.").
+			Default("root"),
+		service.NewStringField(fieldPassword).
+			Description("The password of the user.").
+			Default("").
+			Secret(),
+		service.NewTLSToggledField(fieldTLS).
+			Description("Settings for addresses that begin with `https`. Without them such addresses work with the certificates of the system."),
+		service.NewBoolField(fieldAllowInsecureRedirect).
+			Description("Follow a frontend with `https` that sends us to a backend with plain `http`. Rows and password then travel in clear text, so such a load fails unless this is set.").
+			Default(false).
+			Advanced(),
+		service.NewIntField(fieldQueryPort).
+			Description("Accepted so that configs written for Redpanda Connect run unchanged, and not used: everything goes over the HTTP port.").
+			Default(9030).
+			Advanced(),
+	}
+}
+
+func formatFields() []*service.ConfigField {
+	return []*service.ConfigField{
+		service.NewStringAnnotatedEnumField(fieldFormat, map[string]string{
+			formatJSON: "A message is one JSON object.",
+			formatCSV:  "A message is one line of CSV, its cells already separated and quoted.",
+		}).
+			Description("What a message is.").
+			Default(formatJSON).
+			LintRule(formatLint),
+		service.NewBoolField(fieldReadJSONByLine).
+			Description("Send a JSON batch as one object a line. This is the layout to use unless there is a reason against it: Doris reads it as a stream, so its size has no limit of its own.").
+			Default(true),
+		service.NewBoolField(fieldStripOuterArray).
+			Description("Send a JSON batch as one array instead. It wins when `read_json_by_line` is true too.").
+			Default(false),
+		service.NewStringField(fieldJSONPaths).
+			Description("Where in the object the columns are, as a JSON array of paths in the order of `columns`.").
+			Default("").
+			Example(`["$.id", "$.user.name"]`).
+			Advanced(),
+		service.NewStringField(fieldJSONRoot).
+			Description("The path of the part of the object that holds the columns.").
+			Default("").
+			Example("$.payload").
+			Advanced(),
+		service.NewBoolField(fieldNumAsString).
+			Description("Read JSON numbers as text, which keeps digits that a number would lose.").
+			Default(false).
+			Advanced(),
+		service.NewBoolField(fieldFuzzyParse).
+			Description("Read JSON faster, where all objects have the same keys in the same order.").
+			Default(false).
+			Advanced(),
+		service.NewStringField(fieldColumnSeparator).
+			Description("What stands between two cells of CSV, at most 64 bytes. `\\t`, `\\n`, `\\r` and the form `\\x01` are understood.").
+			Default(",").
+			Example("\\t").
+			Example("\\x01"),
+		service.NewStringField(fieldLineDelimiter).
+			Description("What stands between two lines of CSV, in the forms of `column_separator`. Empty is a line feed.").
+			Default("\n").
+			Example("\\x02").
+			Advanced(),
+		service.NewBoolField(fieldTrimDoubleQuotes).
+			Description("Take away the double quotes around a cell of CSV.").
+			Default(false).
+			Advanced(),
+		service.NewIntField(fieldSkipLines).
+			Description("How many lines of CSV Doris leaves out at the start of each load. These are messages that are acknowledged and not stored, so this is rarely what you want.").
+			Default(0).
+			LintRule(skipLinesLint).
+			Advanced(),
+		service.NewBoolField(fieldEmptyFieldAsNull).
+			Description("Store an empty cell of CSV as NULL.").
+			Default(false).
+			Advanced(),
+	}
+}
+
+func loadFields() []*service.ConfigField {
+	return []*service.ConfigField{
+		service.NewStringListField(fieldColumns).
+			Description("The columns in the order of the cells of CSV or of `jsonpaths`, and columns that are computed. Each entry goes into the header `columns` as it is.").
+			Default([]any{}).
+			Example([]any{"id", "name", "ts"}).
+			Example([]any{"id", "tmp", "ts = from_unixtime(tmp)"}),
+		service.NewStringField(fieldWhere).
+			Description("A condition in SQL. Rows that do not meet it are not stored; they are acknowledged all the same, and counted as `unselected`.").
+			Default("").
+			Example("id > 0").
+			Advanced(),
+		service.NewFloatField(fieldMaxFilterRatio).
+			Description("The share of rows, from 0 to 1, that Doris may drop because they do not fit the table. The dropped rows are acknowledged, counted and warned about. Not set, nothing is sent and Doris allows none.").
+			Optional().
+			Example(0.01).
+			LintRule(maxFilterRatioLint),
+		service.NewBoolField(fieldStrictMode).
+			Description("Refuse a row with a value that cannot be converted to the type of its column, instead of storing NULL there.").
+			Default(false),
+		service.NewStringListField(fieldPartitions).
+			Description("Load into these partitions only. Rows of other partitions count as refused.").
+			Default([]any{}).
+			Example([]any{"p202401", "p202402"}).
+			Advanced(),
+		service.NewStringListField(fieldTemporaryPartitions).
+			Description("Load into these temporary partitions only. Not together with `partitions`.").
+			Default([]any{}).
+			Advanced(),
+		service.NewStringMapField(fieldHeaders).
+			Description("More headers of Stream Load, for what has no field of its own, such as `enclose`, `escape` or `timezone`. A header that a field of this output sends, and one that decides under which label rows are stored, is refused.").
+			Default(map[string]any{}).
+			Example(map[string]any{"timezone": "UTC", "load_mem_limit": "4294967296"}).
+			Advanced(),
+		service.NewStringAnnotatedEnumField(fieldGroupCommit, map[string]string{
+			"":               "The same as off_mode.",
+			groupCommitOff:   "Each load is a transaction under a label of its own.",
+			groupCommitSync:  "Doris joins loads of several clients into one, and answers when that one is committed.",
+			groupCommitAsync: "Doris joins loads of several clients into one, and answers when the rows are in its write-ahead log.",
+		}).
+			Description("Let Doris join small loads into larger ones. **With it the labels are made by Doris**: when an answer is lost nobody can tell whether the rows are stored, and such messages are failed with that reason and may be stored twice if they are delivered again. Large batches without group commit are faster and safer.").
+			Default("").
+			LintRule(groupCommitLint).
+			Advanced(),
+	}
+}

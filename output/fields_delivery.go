@@ -1,0 +1,63 @@
+package output
+
+import (
+	"github.com/redpanda-data/benthos/v4/public/service"
+)
+
+func labelFields() []*service.ConfigField {
+	return []*service.ConfigField{
+		service.NewStringField(fieldLabelPrefix).
+			Description("What the label of every load begins with. Use a different one for each pipeline, to tell their loads apart in Doris. Characters that a label must not have become `_`, and it is cut where the label would get too long.").
+			Default("benthos"),
+		service.NewInterpolatedStringField(fieldLabel).
+			Description("What identifies a batch: something that is the same when the input delivers the batch again, and different for every other batch, for instance topic, partition and offset. It is evaluated over the messages of one load, at the first of them. The label is then made of `label_prefix`, this, and a hash of the rows, and a load that was committed before the process ended is not loaded again afterwards, as long as the input forms the same batches. Two batches of the same identity with exactly the same rows are taken for one. Empty, labels are random.").
+			Default("").
+			Example(`${! meta("kafka_topic") }-${! meta("kafka_partition") }-${! meta("kafka_offset") }`),
+	}
+}
+
+func paceFields() []*service.ConfigField {
+	return []*service.ConfigField{
+		service.NewIntField(fieldMaxRetries).
+			Description("How often a load is sent again after the first time. 0 and -1 both mean never. Asking for the state of a label does not count.").
+			Default(3).
+			LintRule(maxRetriesLint),
+		backoffField(fieldBackoff, "500ms", "10s", "10m",
+			"How long to wait before a load is sent again. Each wait is twice the one before, shortened by chance by up to a half.",
+			"The time after the start of a load in which it may be sent again; 0s sets no bound."),
+		backoffField(fieldLabelPoll, "200ms", "5s", "5m",
+			"How often to ask for the state of a label when it is not known what became of a load.",
+			"How long to go on asking while the load is still running; 0s sets no bound. A label that is still open then is cancelled, or failed with its outcome unknown."),
+		service.NewDurationField(fieldTimeout).
+			Description("The time that Doris has for one load, at least 1s; it is sent in whole seconds, rounded up. The output itself waits a little longer, so that Doris gives up first and says why. Keep `shutdown_timeout` of the pipeline larger than this, or loads are cut off when it stops.").
+			Default("5m").
+			Example("30s"),
+		service.NewDurationField(fieldConnectTimeout).
+			Description("How long it may take to open a connection, and the same again for TLS.").
+			Default("10s").
+			Advanced(),
+		service.NewIntField(fieldMaxInFlight).
+			Description("How many loads may run at the same time. With 1, batches are loaded one after the other, in their order.").
+			Default(8).
+			LintRule(maxInFlightLint),
+		service.NewBatchPolicyField(fieldBatching),
+	}
+}
+
+// backoffField is the object that Benthos has for this too (service.NewBackOffField), with words of its own about each part.
+func backoffField(name, initial, most, elapsed, what, bound string) *service.ConfigField {
+	return service.NewObjectField(name,
+		service.NewDurationField(fieldInitialInterval).
+			Description("The first wait.").
+			Default(initial).
+			Advanced(),
+		service.NewDurationField(fieldMaxInterval).
+			Description("The longest wait.").
+			Default(most).
+			Advanced(),
+		service.NewDurationField(fieldMaxElapsedTime).
+			Description(bound).
+			Default(elapsed).
+			Advanced(),
+	).Description(what).Advanced()
+}

@@ -1,0 +1,133 @@
+package output
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/redpanda-data/benthos/v4/public/service"
+
+	"github.com/dorisload/benthos-doris/streamload"
+	"github.com/dorisload/benthos-doris/streamload/decide"
+)
+
+// mixed begins a headline over failures of several classes.
+const mixed = "mixed"
+
+// result collects what became of the messages of one batch. It may be told from several goroutines. A batch without failures costs
+// nothing.
+type result struct {
+	batch service.MessageBatch
+
+	mu     sync.Mutex
+	errs   []error // by index; nil is a message that is stored
+	failed int
+	causes []cause
+}
+
+// cause is one reason that messages failed for.
+type cause struct {
+	class decide.Class
+	// headline says it without quoting rows. It begins with the class.
+	headline string
+}
+
+func newResult(batch service.MessageBatch) *result { return &result{batch: batch} }
+
+// fail records a message that never became part of a load.
+func (r *result) fail(i int, class decide.Class, err error) {
+	err = fmt.Errorf("%s: %w", class, err)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.add(i, err)
+	r.because(class, err.Error())
+}
+
+// settle records what became of a load. err is what the client returned.
+func (r *result) settle(g *group, err error) {
+	if err == nil {
+		return
+	}
+	var e *streamload.Error
+	if !errors.As(err, &e) {
+		e = &streamload.Error{Class: decide.Unknown, Database: g.Database, Table: g.Table, Message: err.Error(), Err: err}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	rejected := make(map[int]struct{}, len(e.Rejected))
+	for _, row := range e.Rejected {
+		rejected[row.Index] = struct{}{}
+		r.add(g.indices[row.Index], fmt.Errorf("%s: the message cannot be loaded into %s.%s: %w", decide.DataQuality, g.Database, g.Table, row.Err))
+	}
+	if len(rejected) > 0 {
+		r.because(decide.DataQuality, e.RejectedHeadline())
+	}
+	if len(rejected) == len(g.indices) || e.Partial {
+		return
+	}
+	r.because(e.Class, e.Headline())
+	for k, i := range g.indices {
+		if _, own := rejected[k]; !own {
+			r.add(i, e)
+		}
+	}
+}
+
+// add wants the lock held, as does because.
+func (r *result) add(i int, err error) {
+	if r.errs == nil {
+		r.errs = make([]error, len(r.batch))
+	}
+	r.errs[i] = err
+	r.failed++
+}
+
+func (r *result) because(class decide.Class, headline string) {
+	for _, c := range r.causes {
+		if c.headline == headline {
+			return
+		}
+	}
+	r.causes = append(r.causes, cause{class, headline})
+}
+
+// err is nil when every message is stored, or else an error over the very batch, which names each message that failed. It is called when
+// all loads have ended.
+func (r *result) err() error {
+	if r.failed == 0 {
+		return nil
+	}
+	batchErr := service.NewBatchError(r.batch, errors.New(r.headline()))
+	for i, err := range r.errs {
+		if err != nil {
+			batchErr.Failed(i, err)
+		}
+	}
+	return batchErr
+}
+
+// headline begins with the class that all failures have in common. Without one it names none at all: somebody who drops messages on
+// "data_quality" must not lose those that failed because no server was up.
+func (r *result) headline() string {
+	counts := fmt.Sprintf("%d of %d messages were not loaded", r.failed, len(r.batch))
+	if r.isMixed() {
+		return mixed + ": " + counts + ", for reasons of several kinds"
+	}
+	first := r.causes[0]
+	text := fmt.Sprintf("%s: %s: %s", first.class, counts, strings.TrimPrefix(first.headline, string(first.class)+": "))
+	if n := len(r.causes) - 1; n > 0 {
+		text += fmt.Sprintf(" (and %d more reasons of this kind)", n)
+	}
+	return text
+}
+
+func (r *result) isMixed() bool {
+	for _, c := range r.causes {
+		if c.class != r.causes[0].class {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,34 @@
+package output
+
+import (
+	"github.com/redpanda-data/benthos/v4/public/service"
+)
+
+// Name is what the output is called in a config.
+const Name = "doris_stream_load"
+
+func init() {
+	if err := Register(service.GlobalEnvironment(), Name); err != nil {
+		panic(err) // the spec of this package itself is broken
+	}
+}
+
+// Register adds the output to an environment under a name: lower case letters, digits and single underscores. An output that
+// has the name already is replaced without a word.
+func Register(env *service.Environment, name string) error {
+	return env.RegisterBatchOutput(name, Spec(), construct)
+}
+
+// construct reports every problem of a config at once. It opens no connection and starts no goroutine: a config may be constructed only to
+// be checked.
+func construct(parsed *service.ParsedConfig, mgr *service.Resources) (service.BatchOutput, service.BatchPolicy, int, error) {
+	conf, err := parseConfig(parsed)
+	if err != nil {
+		return nil, service.BatchPolicy{}, 0, err
+	}
+	out, err := newOutput(conf, mgr)
+	if err != nil {
+		return nil, service.BatchPolicy{}, 0, err
+	}
+	return out, conf.batching, conf.maxInFlight, nil
+}

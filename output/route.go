@@ -1,0 +1,121 @@
+package output
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/redpanda-data/benthos/v4/public/service"
+
+	"github.com/dorisload/benthos-doris/streamload"
+	"github.com/dorisload/benthos-doris/streamload/decide"
+)
+
+// group is what becomes one load: the messages of a batch that go to one table.
+type group struct {
+	streamload.Batch
+	// indices are the places of the rows in the batch.
+	indices []int
+}
+
+// isNoName is true for what an expression gives when it finds nothing: Benthos makes the text "null" of a field or a metadata key
+// that a message does not have.
+func isNoName(s string) bool { return s == "" || s == "null" }
+
+// route sorts the messages of a batch by table, in the order in which the tables first appear. Messages that have no table or no row are
+// failed by themselves.
+func (o *output) route(batch service.MessageBatch, res *result) []*group {
+	database, table := o.evaluator(batch, o.conf.database), o.evaluator(batch, o.conf.table)
+	type target struct{ database, table string }
+	byTarget := map[target]*group{}
+	var groups []*group
+	for i, msg := range batch {
+		var to target
+		var err error
+		if to.database, err = database(i); err != nil {
+			res.fail(i, decide.NotFound, fmt.Errorf("the database of the message %w", err))
+			continue
+		}
+		if to.table, err = table(i); err != nil {
+			res.fail(i, decide.NotFound, fmt.Errorf("the table of the message %w", err))
+			continue
+		}
+		row, err := rowOf(msg)
+		if err != nil {
+			res.fail(i, decide.DataQuality, err)
+			continue
+		}
+		g := byTarget[to]
+		if g == nil {
+			g = &group{Batch: streamload.Batch{Database: to.database, Table: to.table}}
+			byTarget[to] = g
+			groups = append(groups, g)
+		}
+		g.Rows, g.indices = append(g.Rows, row), append(g.indices, i)
+	}
+	if o.conf.label == nil {
+		return groups
+	}
+	return o.identify(batch, groups, res)
+}
+
+// evaluator gives the value of an expression for the i-th message of a batch.
+func (o *output) evaluator(batch service.MessageBatch, expr *service.InterpolatedString) func(i int) (string, error) {
+	if name, static := expr.Static(); static {
+		return func(int) (string, error) { return name, nil } // checked by the constructor
+	}
+	exec := batch.InterpolationExecutor(expr)
+	return func(i int) (string, error) {
+		name, err := exec.TryString(i)
+		switch {
+		case err != nil:
+			// Only the text: whatever error an expression makes must not tell Benthos something of its own.
+			return "", fmt.Errorf("cannot be worked out: %s", err.Error())
+		case isNoName(name):
+			return "", fmt.Errorf("is %q", name)
+		}
+		return name, nil
+	}
+}
+
+// identify works out the identity of each load over its own messages, at the first of them. They are what is delivered again
+// when the load fails, without the messages of other tables, so this is the view that stays the same.
+func (o *output) identify(batch service.MessageBatch, groups []*group, res *result) []*group {
+	kept := groups[:0]
+	for _, g := range groups {
+		own := make(service.MessageBatch, len(g.indices))
+		for k, i := range g.indices {
+			own[k] = batch[i]
+		}
+		id, err := own.InterpolationExecutor(o.conf.label).TryString(0)
+		switch {
+		case err != nil:
+			err = fmt.Errorf("the label of the batch cannot be worked out: %s", err.Error())
+		case isNoName(id):
+			err = fmt.Errorf("the label of the batch is %q", id)
+		}
+		if err != nil {
+			for _, i := range g.indices {
+				res.fail(i, decide.LabelTaken, err)
+			}
+			continue
+		}
+		g.Identity = id
+		kept = append(kept, g)
+	}
+	return kept
+}
+
+// rowOf is the content of a message. It must be called from one goroutine at a time for each message, since Benthos keeps the bytes
+// that it makes of a structured message.
+func rowOf(msg *service.Message) ([]byte, error) {
+	made := !msg.HasBytes()
+	row, err := msg.AsBytes()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the content of the message cannot be read: %s", err.Error())
+	case made && len(row) == 0:
+		// Benthos gives no error for this.
+		return nil, errors.New("the content of the message cannot be written as JSON")
+	}
+	return row, nil
+}

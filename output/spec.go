@@ -1,0 +1,96 @@
+package output
+
+import (
+	"github.com/redpanda-data/benthos/v4/public/service"
+)
+
+// The fields of the config.
+const (
+	fieldFEURLs                = "fe_urls"
+	fieldURL                   = "url"
+	fieldDatabase              = "database"
+	fieldTable                 = "table"
+	fieldUsername              = "username"
+	fieldPassword              = "password"
+	fieldTLS                   = "tls"
+	fieldAllowInsecureRedirect = "allow_insecure_redirect"
+	fieldQueryPort             = "query_port"
+	fieldFormat                = "format"
+	fieldReadJSONByLine        = "read_json_by_line"
+	fieldStripOuterArray       = "strip_outer_array"
+	fieldJSONPaths             = "jsonpaths"
+	fieldJSONRoot              = "json_root"
+	fieldNumAsString           = "num_as_string"
+	fieldFuzzyParse            = "fuzzy_parse"
+	fieldColumnSeparator       = "column_separator"
+	fieldLineDelimiter         = "line_delimiter"
+	fieldTrimDoubleQuotes      = "trim_double_quotes"
+	fieldSkipLines             = "skip_lines"
+	fieldEmptyFieldAsNull      = "empty_field_as_null"
+	fieldColumns               = "columns"
+	fieldWhere                 = "where"
+	fieldMaxFilterRatio        = "max_filter_ratio"
+	fieldStrictMode            = "strict_mode"
+	fieldPartitions            = "partitions"
+	fieldTemporaryPartitions   = "temporary_partitions"
+	fieldHeaders               = "headers"
+	fieldGroupCommit           = "group_commit"
+	fieldLabelPrefix           = "label_prefix"
+	fieldLabel                 = "label"
+	fieldMaxRetries            = "max_retries"
+	fieldBackoff               = "backoff"
+	fieldLabelPoll             = "label_poll"
+	fieldInitialInterval       = "initial_interval"
+	fieldMaxInterval           = "max_interval"
+	fieldMaxElapsedTime        = "max_elapsed_time"
+	fieldTimeout               = "timeout"
+	fieldConnectTimeout        = "connect_timeout"
+	fieldMaxInFlight           = "max_in_flight"
+	fieldBatching              = "batching"
+)
+
+// The values of two fields.
+const (
+	formatJSON = "json"
+	formatCSV  = "csv"
+
+	groupCommitSync  = "sync_mode"
+	groupCommitAsync = "async_mode"
+	groupCommitOff   = "off_mode"
+)
+
+// Spec describes the config of the output: every field with its default, and the lints.
+func Spec() *service.ConfigSpec {
+	spec := service.NewConfigSpec().
+		Beta().
+		Categories("Services").
+		Summary("Loads messages into Apache Doris by Stream Load, each row once where that is possible.").
+		Description(description).
+		LintRule(specLint)
+	for _, group := range [][]*service.ConfigField{
+		targetFields(), connectionFields(), formatFields(), loadFields(), labelFields(), paceFields(),
+	} {
+		spec = spec.Fields(group...)
+	}
+	for _, e := range examples {
+		spec = spec.Example(e.title, e.summary, e.config)
+	}
+	return spec
+}
+
+const description = `
+A message is one row: a JSON object whose keys are column names or, with ` + "`format: csv`" + `, one line of CSV. A batch of messages becomes one
+load for each table. A message is acknowledged only when Doris has committed its row.
+
+Doris wants few large loads rather than many small ones: each load makes a new version of the table, and too many of them stop it from taking more. So set ` + "`batching`" + `
+with a ` + "`period`" + ` (batches of 10,000 to 100,000 rows are a good start), or let the input make batches.
+
+A load that fails is sent again, and every load has a label by which Doris tells a resend from a new load. When an answer is missing or unclear the state of the label is asked
+for before anything is sent again, so that rows are neither lost nor stored twice. With ` + "`label`" + ` this also holds when the process ends in the middle and the input
+delivers the same batches again.
+
+Messages that are no single JSON object fail alone, the others of their batch are loaded. Wrap the output in ` + "`fallback`" + ` to keep those that fail, each with its reason
+in the metadata field ` + "`fallback_error`" + `. Rows that Doris itself refuses (a value that does not fit its column) fail their whole load, unless
+` + "`max_filter_ratio`" + ` lets Doris drop them.
+
+Redpanda Connect has an output of the same name, whose configs run here unchanged.`
