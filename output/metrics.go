@@ -82,8 +82,9 @@ type meters struct {
 	gauges   map[string]*service.MetricGauge
 	timers   map[string]*service.MetricTimer
 
-	mu     sync.Mutex
-	tables map[tableKey]string
+	mu      sync.Mutex
+	tables  map[tableKey]string
+	running int64
 }
 
 type tableKey struct{ database, table string }
@@ -140,7 +141,15 @@ func (m *meters) frontend(fe string, up bool) {
 	m.gauges[metricFrontendUp].Set(v, fe)
 }
 
-func (m *meters) started() { m.gauges[metricInFlight].Incr(1) }
+func (m *meters) started() { m.inFlight(1) }
+
+// inFlight keeps the number itself: with exporters that are plugins, Benthos forgets the value of a gauge between two calls of Incr.
+func (m *meters) inFlight(by int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.running += by
+	m.gauges[metricInFlight].Set(m.running)
+}
 
 func (m *meters) attempted(a streamload.AttemptInfo) {
 	table := m.table(a.Database, a.Table)
@@ -174,7 +183,7 @@ func (m *meters) polled(p streamload.PollInfo, state string) {
 func (m *meters) finished(r streamload.Report, failure *streamload.Error) {
 	table := m.table(r.Database, r.Table)
 	outcome := outcomeOf(r, failure)
-	m.gauges[metricInFlight].Decr(1)
+	m.inFlight(-1)
 	m.timers[metricLoadLatency].Timing(r.Took.Nanoseconds(), table)
 	m.count(metricLoads, 1, table, outcome)
 	if r.Ambiguous {
