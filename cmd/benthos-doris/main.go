@@ -1,0 +1,45 @@
+// Command benthos-doris is Benthos with the output doris_stream_load in it,
+// beside the generic components of Benthos (inputs and outputs for HTTP, files,
+// sockets and subprocesses, all processors). Run it without arguments to see
+// its commands.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	_ "github.com/redpanda-data/benthos/v4/public/components/io"
+	_ "github.com/redpanda-data/benthos/v4/public/components/pure"
+	"github.com/redpanda-data/benthos/v4/public/service"
+
+	"github.com/dorisload/benthos-doris/output"
+)
+
+const documentationURL = "https://github.com/dorisload/benthos-doris"
+
+func main() {
+	// Here and not in an init: of two components of one name the last to
+	// register wins, and the order of inits depends on import paths.
+	if err := output.Register(service.GlobalEnvironment(), output.Name); err != nil {
+		fmt.Fprintf(os.Stderr, "registering %s: %v\n", output.Name, err)
+		os.Exit(1)
+	}
+
+	stamp := stampOf(version, date)
+	service.RunCLI(
+		context.Background(),
+		service.CLIOptSetBinaryName("benthos-doris"),
+		service.CLIOptSetProductName("benthos-doris"),
+		service.CLIOptSetDocumentationURL(documentationURL),
+		service.CLIOptSetVersion(stamp.String(), stamp.date),
+		service.CLIOptSetDefaultConfigPaths(
+			"/benthos-doris.yaml",
+			"/etc/benthos-doris/config.yaml",
+			"/etc/benthos-doris.yaml",
+			"/benthos.yaml",
+			"/etc/benthos/config.yaml",
+			"/etc/benthos.yaml",
+		),
+	)
+}
