@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+const (
+	readme     = "README.md"
+	docsFolder = "docs"
+)
+
+// page is a file of the docs as it is and as it should be.
+type page struct {
+	path      string // below the root, with slashes
+	have, new string
+}
+
+// source is what the pages are made from.
+type source struct {
+	output *component
+	tables []namedTable // beside the option table
+}
+
+// plan works out every generated page, and every page with markers, below root.
+func plan(root string, src source) ([]page, error) {
+	own := page{path: docsFolder + "/" + src.output.Name + ".md", new: outputPage(src.output, src.tables)}
+	var err error
+	if own.have, err = read(root, own.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	pages := []page{own}
+
+	tables := append([]namedTable{{name: "options", text: optionTable(src.output)}}, src.tables...)
+	others, err := markdownFiles(root)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range others {
+		if path == own.path {
+			continue
+		}
+		p := page{path: path}
+		if p.have, err = read(root, path); err != nil {
+			return nil, err
+		}
+		var shown []string
+		if p.new, shown, err = fillMarkers(p.have, tables); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if path == readme && !slices.Contains(shown, "options") {
+			return nil, fmt.Errorf("%s has no place for the option table (<!-- docsgen:options:begin --> and end)", path)
+		}
+		pages = append(pages, p)
+	}
+	return pages, nil
+}
+
+func markdownFiles(root string) ([]string, error) {
+	var found []string
+	for _, pattern := range []string{"*.md", docsFolder + "/*.md"} {
+		matches, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+		if err != nil {
+			return nil, err
+		}
+		for _, match := range matches {
+			path, err := filepath.Rel(root, match)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, filepath.ToSlash(path))
+		}
+	}
+	return found, nil
+}
+
+func read(root, path string) (string, error) {
+	content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(path)))
+	return string(content), err
+}
+
+func write(root, path, text string) error {
+	target := filepath.Join(root, filepath.FromSlash(path))
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(target, []byte(text), 0o644)
+}
