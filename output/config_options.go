@@ -1,6 +1,7 @@
 package output
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/dorisload/benthos-doris/streamload"
@@ -45,7 +46,7 @@ func (r *reader) list(field string) []string {
 	entries := read(r, r.parsed.FieldStringList, field)
 	for i, entry := range entries {
 		if strings.TrimSpace(entry) == "" {
-			r.bad(field, "[%d] is empty", i)
+			r.bad(fmt.Sprintf("%s[%d]", field, i), "is empty")
 		}
 	}
 	return entries

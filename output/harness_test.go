@@ -1,0 +1,163 @@
+package output
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redpanda-data/benthos/v4/public/service"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dorisload/benthos-doris/test/emulator"
+)
+
+// cluster is an emulated Doris with tables made on the first load.
+func cluster(t *testing.T, opt emulator.Options) *emulator.Emulator {
+	t.Helper()
+	if len(opt.Tables) == 0 {
+		opt.AutoCreate = true
+	}
+	return emulator.New(t, opt)
+}
+
+// logBuffer keeps log lines of all levels.
+type logBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+// lines are the lines that contain every one of the texts.
+func (l *logBuffer) lines(texts ...string) (found []string) {
+	for line := range strings.SplitSeq(l.String(), "\n") {
+		all := line != ""
+		for _, text := range texts {
+			all = all && strings.Contains(line, text)
+		}
+		if all {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+func (l *logBuffer) slog() *slog.Logger {
+	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// built is an output made from YAML as Benthos would, without a pipeline around it.
+type built struct {
+	service.BatchOutput
+	logs        *logBuffer
+	policy      service.BatchPolicy
+	maxInFlight int
+}
+
+// build makes the output from the fields in YAML.
+func build(t *testing.T, yaml string) *built {
+	t.Helper()
+	b, err := tryBuild(yaml)
+	require.NoError(t, err)
+	require.NoError(t, b.Connect(t.Context()))
+	t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) }) //nolint:usetesting // the test's own context has ended then
+	return b
+}
+
+func tryBuild(yaml string) (*built, error) {
+	env := service.NewEnvironment()
+	parsed, err := Spec().ParseYAML(yaml, env)
+	if err != nil {
+		return nil, err
+	}
+	b := &built{logs: &logBuffer{}}
+	mgr := service.MockResources(service.MockResourcesOptUseLogger(service.NewLoggerFromSlog(b.logs.slog())))
+	b.BatchOutput, b.policy, b.maxInFlight, err = construct(parsed, mgr)
+	return b, err
+}
+
+// fast are the fields that make retries quick and few.
+const fast = `
+backoff: { initial_interval: 1ms, max_interval: 5ms, max_elapsed_time: 20s }
+label_poll: { initial_interval: 1ms, max_interval: 5ms, max_elapsed_time: 300ms }
+max_retries: 1
+timeout: 10s
+`
+
+// fields puts the address, the table and fast in front of more fields.
+func fields(fe, more string) string {
+	return fmt.Sprintf("fe_urls: [ %q ]\n%s\n", fe, more) + fast
+}
+
+func batchOf(rows ...string) service.MessageBatch {
+	batch := make(service.MessageBatch, len(rows))
+	for i, row := range rows {
+		batch[i] = service.NewMessage([]byte(row))
+	}
+	return batch
+}
+
+// reasons are the errors of single messages by their index in the batch.
+func reasons(t *testing.T, batch service.MessageBatch, err error) map[int]string {
+	t.Helper()
+	var batchErr *service.BatchError
+	require.ErrorAs(t, err, &batchErr)
+	byMessage := map[*service.Message]int{}
+	for i, m := range batch {
+		byMessage[m] = i
+	}
+	out := map[int]string{}
+	index := batch.Index()
+	batchErr.WalkMessagesIndexedBy(index, func(i int, _ *service.Message, err error) bool {
+		if err != nil {
+			out[i] = err.Error()
+		}
+		return true
+	})
+	return out
+}
+
+// patience bounds everything that a test waits for.
+const patience = 20 * time.Second
+
+// within ends with the test, or when patience does.
+func within(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// indent moves YAML to the right, so that it can stand under a key.
+func indent(yaml string) string {
+	return "  " + strings.ReplaceAll(strings.TrimSpace(yaml), "\n", "\n  ") + "\n"
+}
+
+// ownedOutput constructs the `output:` of a config as Benthos does for an output inside of another component.
+func ownedOutput(t *testing.T, yaml string) *service.OwnedOutput {
+	t.Helper()
+	env := service.NewEnvironment()
+	spec := service.NewConfigSpec().Fields(service.NewAnyField("input").Optional(), service.NewOutputField("output"))
+	parsed, err := spec.ParseYAML(yaml, env)
+	require.NoError(t, err)
+	out, err := parsed.FieldOutput("output")
+	require.NoError(t, err)
+	require.NoError(t, out.Prime())
+	t.Cleanup(func() { require.NoError(t, out.Close(context.Background())) }) //nolint:usetesting // the test's own context has ended then
+	return out
+}

@@ -1,0 +1,104 @@
+package output
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestLints(t *testing.T) {
+	t.Parallel()
+	const (
+		noPeriod = "batching has no period: the last messages wait for a batch that never fills, and a pipeline whose input ends does not; set one, for instance period: 1s"
+		noLayout = "read_json_by_line and strip_outer_array are both false: json needs one of them, or Doris takes the whole batch for one document"
+		noFE     = "fe_urls is empty: at least one FE address is needed, for instance http://localhost:8030"
+	)
+	for _, c := range []struct {
+		name   string
+		fields string
+		want   []string
+	}{
+		{"nothing wrong", ``, nil},
+		{"no address", `fe_urls: []`, []string{noFE}},
+		{"an empty address is none", "fe_urls: []\nurl: ''", []string{noFE}},
+		{"the single address will do", "fe_urls: []\nurl: http://fe:8030", nil},
+		{"no layout", "read_json_by_line: false", []string{noLayout}},
+		{"both layouts", "strip_outer_array: true", nil},
+		{"the array alone", "read_json_by_line: false\nstrip_outer_array: true", nil},
+		{"csv needs no layout", "format: csv\nread_json_by_line: false", nil},
+		{"unknown format", "format: avro", []string{"format is avro; it must be json or csv"}},
+		{"unknown group commit", "group_commit: sync", []string{"group_commit is sync; it must be sync_mode, async_mode or off_mode"}},
+		{"known group commit", "group_commit: async_mode", nil},
+		{"ratio too large", "max_filter_ratio: 1.5", []string{"max_filter_ratio is 1.5; it must be between 0 and 1"}},
+		{"ratio too small", "max_filter_ratio: -0.5", []string{"max_filter_ratio is -0.5; it must be between 0 and 1"}},
+		{"ratio at its end", "max_filter_ratio: 1", nil},
+		{"negative lines", "format: csv\nskip_lines: -1", []string{"skip_lines is negative"}},
+		{"retries", "max_retries: -2", []string{"max_retries is -2; it must be -1 (never) or more"}},
+		{"no retries", "max_retries: -1", nil},
+		{"nothing in flight", "max_in_flight: 0", []string{"max_in_flight is 0; it must be at least 1"}},
+		{
+			"two kinds of partitions", "partitions: [ p1 ]\ntemporary_partitions: [ tp1 ]",
+			[]string{"partitions and temporary_partitions cannot both be set"},
+		},
+		{
+			"label with sync group commit", "label: x\ngroup_commit: sync_mode",
+			[]string{"label cannot be used with group_commit sync_mode, where Doris makes the labels"},
+		},
+		{
+			"label with async group commit", "label: x\ngroup_commit: async_mode",
+			[]string{"label cannot be used with group_commit async_mode, where Doris makes the labels"},
+		},
+		{"label without group commit", "label: x\ngroup_commit: off_mode", nil},
+		{"count alone", "batching: { count: 10 }", []string{noPeriod}},
+		{"byte size alone", "batching: { byte_size: 1000 }", []string{noPeriod}},
+		{"a count of one is no batching", "batching: { count: 1 }", nil},
+		{"count and period", "batching: { count: 10, period: 1s }", nil},
+		{"a check alone", "batching: { check: this.last }", nil},
+		{
+			"csv fields with json",
+			"column_separator: '|'\nline_delimiter: '\\x02'\ntrim_double_quotes: true\nskip_lines: 1\nempty_field_as_null: true",
+			[]string{"only format csv uses column_separator, line_delimiter, trim_double_quotes, skip_lines, empty_field_as_null, and format is json"},
+		},
+		{
+			"csv fields at their defaults", "column_separator: ','\nline_delimiter: \"\\n\"\ntrim_double_quotes: false\nskip_lines: 0", nil,
+		},
+		{
+			"json fields with csv",
+			"format: csv\nstrip_outer_array: true\njsonpaths: '[\"$.a\"]'\njson_root: $.a\nnum_as_string: true\nfuzzy_parse: true",
+			[]string{"only format json uses strip_outer_array, jsonpaths, json_root, num_as_string, fuzzy_parse, and format is csv"},
+		},
+		{"json fields at their defaults", "format: csv\nstrip_outer_array: false\njsonpaths: ''", nil},
+		{
+			"several at once", "fe_urls: []\nread_json_by_line: false\nmax_filter_ratio: 2",
+			[]string{noFE, noLayout, "max_filter_ratio is 2; it must be between 0 and 1"},
+		},
+		{"unknown field", "tabel: x", []string{"field tabel not recognised"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			yaml := "doris_stream_load:\n  database: d\n  table: t\n"
+			if !strings.Contains(c.fields, "fe_urls") {
+				yaml += "  fe_urls: [ http://fe:8030 ]\n"
+			}
+			if c.fields != "" {
+				yaml += indent(c.fields)
+			}
+			require.ElementsMatch(t, c.want, lintsOf(t, yaml))
+		})
+	}
+}
+
+func TestBrokenExpressionsAreLinted(t *testing.T) {
+	t.Parallel()
+	for _, field := range []string{"database", "table", "label"} {
+		texts := lintsOf(t, "doris_stream_load:\n  fe_urls: [ http://fe:8030 ]\n"+indent(strings.ReplaceAll("database: d\ntable: t\nlabel: ''\n", field+": ", field+": ${! this. } # ")))
+		require.NotEmpty(t, texts, field)
+	}
+}
+
+func TestMissingDatabaseAndTableAreLinted(t *testing.T) {
+	t.Parallel()
+	require.ElementsMatch(t, []string{"field database is required", "field table is required"},
+		lintsOf(t, "doris_stream_load: { url: 'http://fe:8030' }"))
+}
