@@ -1,0 +1,141 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/dorisload/benthos-doris/test/emulator"
+)
+
+// stamp is the version; the linker sets it.
+var stamp string
+
+func version() string {
+	if stamp != "" {
+		return stamp
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}
+
+type config struct {
+	opt     emulator.Options
+	quiet   bool
+	version bool
+}
+
+const usage = `doris-emulator is a small Doris in memory: a frontend (FE) and a backend (BE)
+that take Stream Loads over HTTP. Nothing is kept when it ends.
+
+Usage:
+  doris-emulator [flags]
+
+Examples:
+  doris-emulator
+      Listen on the ports of Doris; create each table on its first load.
+  curl --location-trusted -u root: -H "Expect:100-continue" -H "format:json" \
+       -H "read_json_by_line:true" -T events.ndjson -XPUT \
+       http://127.0.0.1:8030/api/demo/events/_stream_load
+      Load a file of JSON lines.
+  curl 'http://127.0.0.1:8030/emulator/demo/events/rows?limit=10'
+      Read rows back. Also: /emulator/tables, /emulator/loads.
+  doris-emulator -tables tables.yaml -auto-create=false
+      Only the tables of a file, with real column types.
+  doris-emulator -fault 'be.before-commit:times=3,do=reset'
+      Break the connection of the first three loads before they commit.
+  curl -d 'be.answer:do=http,status=503,times=1' http://127.0.0.1:8030/emulator/faults
+      Inject a fault later. GET lists the faults, DELETE removes them.
+
+Flags:
+`
+
+func parse(args []string, stdout io.Writer) (config, error) {
+	var c config
+	set := flag.NewFlagSet("doris-emulator", flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	set.Usage = func() {}
+	fe := set.String("fe", "127.0.0.1:8030", "listen `addresses` of the frontends, with commas between them; the first is the master")
+	be := set.String("be", "127.0.0.1:8040", "listen `addresses` of the backends, with commas between them")
+	tables := set.String("tables", "", "YAML or JSON `file` that declares tables")
+	set.StringVar(&c.opt.Advertise, "advertise", "", "`host` that redirects and error URLs name (default: the listen host)")
+	set.BoolVar(&c.opt.AutoCreate, "auto-create", true, "create a database and table on the first load into them")
+	set.BoolVar(&c.opt.PlainLocation, "plain-location", false, "leave user and password out of redirects")
+	set.BoolVar(&c.quiet, "quiet", false, "print no line for each load")
+	set.BoolVar(&c.version, "version", false, "print the version and exit")
+	set.Uint64Var(&c.opt.Seed, "seed", 1, "seed of the random numbers for faults with a probability")
+	set.DurationVar(&c.opt.LabelKeepMax, "label-keep", 12*time.Hour, "how long a finished label is remembered")
+	set.IntVar(&c.opt.LabelKeepCount, "label-keep-count", 2000, "how many finished transactions of a database are remembered")
+	set.IntVar(&c.opt.MaxRunningTxns, "max-running-txns", 1000, "how many transactions of a database may run at a time")
+	set.Func("fault", "`fault` to inject: point:do=action,key=value,... (can be repeated)\n"+faultHelp(), func(text string) error {
+		f, err := emulator.ParseFault(text)
+		c.opt.Faults = append(c.opt.Faults, f)
+		return err
+	})
+	set.Func("user", "account as `name:password:databases`, databases with commas or * (can be repeated;\nwithout it: root with any password)", func(text string) error {
+		u, err := account(text)
+		c.opt.Users = append(c.opt.Users, u)
+		return err
+	})
+	if err := set.Parse(args); err != nil {
+		if err == flag.ErrHelp { //nolint:errorlint // the flag package returns it bare
+			fmt.Fprint(stdout, usage)
+			set.SetOutput(stdout)
+			set.PrintDefaults()
+			return c, err
+		}
+		return c, fmt.Errorf("%w (-h shows the flags)", err)
+	}
+	if set.NArg() > 0 {
+		return c, fmt.Errorf("unexpected argument %q (-h shows the flags)", set.Arg(0))
+	}
+	c.opt.FEAddrs, c.opt.BEAddrs = list(*fe), list(*be)
+	if len(c.opt.FEAddrs) == 0 || len(c.opt.BEAddrs) == 0 {
+		return c, fmt.Errorf("-fe and -be need an address each")
+	}
+	if c.opt.LabelKeepMax <= 0 || c.opt.LabelKeepCount <= 0 || c.opt.MaxRunningTxns <= 0 {
+		return c, fmt.Errorf("-label-keep, -label-keep-count and -max-running-txns must be above 0")
+	}
+	if *tables != "" && !c.version {
+		var err error
+		if c.opt.Tables, err = emulator.ReadTables(*tables); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+func list(text string) []string {
+	var out []string
+	for _, one := range strings.Split(text, ",") {
+		if one = strings.TrimSpace(one); one != "" {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+func account(text string) (emulator.User, error) {
+	name, rest, ok := strings.Cut(text, ":")
+	// A password may hold colons, a list of databases may not.
+	i := strings.LastIndex(rest, ":")
+	if !ok || i < 0 || name == "" {
+		return emulator.User{}, fmt.Errorf("want name:password:databases")
+	}
+	return emulator.User{Name: name, Password: rest[:i], Load: list(rest[i+1:])}, nil
+}
+
+func faultHelp() string {
+	return "points: fe.before-answer fe.redirect be.headers be.begin be.body be.before-commit\n" +
+		"be.after-commit be.answer be.2pc state cancel\n" +
+		"actions everywhere: reset close hang delay http evict master-switch fe-down be-restart\n" +
+		"at some points: fail truncate publish-timeout too-many-versions txn-limit dead-be\n" +
+		"no-backend set-state\n" +
+		"keys: do times skip db table label p keep commit-after for bytes status body\n" +
+		"content-type message"
+}
