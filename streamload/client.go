@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dorisload/benthos-doris/streamload/decide"
@@ -97,6 +98,11 @@ func (b Batch) validate(unlabelled bool) error {
 		}
 		if slices.ContainsFunc([]byte(name), func(b byte) bool { return b < ' ' || b == 0x7f }) {
 			return fmt.Errorf("the %s name %.100q has a control character in it", what, name)
+		}
+		// Names come from messages. An FE takes the escapes out of the path before it puts it into its redirect, where "../other/t" would
+		// then lead to another database. No name may have these letters anyway (fe FeNameFormat.java).
+		if strings.ContainsAny(name, `/\?#%`) {
+			return fmt.Errorf("the %s name %.100q has a character in it that no name may have", what, name)
 		}
 	}
 	if unlabelled && b.Identity != "" {
