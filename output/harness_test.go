@@ -112,24 +112,35 @@ func batchOf(rows ...string) service.MessageBatch {
 	return batch
 }
 
-// reasons are the errors of single messages by their index in the batch.
-func reasons(t *testing.T, batch service.MessageBatch, err error) map[int]string {
+// write writes a batch and returns the errors of single messages by their index.
+func write(ctx context.Context, t *testing.T, b service.BatchOutput, batch service.MessageBatch) (map[int]string, error) {
 	t.Helper()
+	index := batch.Index()
+	err := b.WriteBatch(ctx, batch)
+	return reasons(t, index, batch, err), err
+}
+
+// reasons finds the errors of single messages as Benthos does: it marks its messages before the write (Index), so an error over any
+// other batch is not found.
+func reasons(t *testing.T, index *service.Indexer, batch service.MessageBatch, err error) map[int]string {
+	t.Helper()
+	if err == nil {
+		return nil
+	}
 	var batchErr *service.BatchError
 	require.ErrorAs(t, err, &batchErr)
-	byMessage := map[*service.Message]int{}
-	for i, m := range batch {
-		byMessage[m] = i
-	}
-	out := map[int]string{}
-	index := batch.Index()
+	reasons, walked := map[int]string{}, map[int]bool{}
 	batchErr.WalkMessagesIndexedBy(index, func(i int, _ *service.Message, err error) bool {
+		walked[i] = true
 		if err != nil {
-			out[i] = err.Error()
+			reasons[i] = err.Error()
 		}
 		return true
 	})
-	return out
+	require.Len(t, walked, len(batch), "every message is in the error")
+	require.NotContains(t, walked, -1, "no other message is")
+	require.Len(t, reasons, batchErr.IndexedErrors(), "no failure is left to be guessed")
+	return reasons
 }
 
 // patience bounds everything that a test waits for.
