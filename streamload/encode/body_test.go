@@ -90,7 +90,7 @@ func TestBodyReaders(t *testing.T) {
 			t.Parallel()
 			b := c.body
 			require.Equal(t, int64(len(c.text)), b.Len())
-			require.True(t, c.text == bodyText(t, &b))
+			requireSameText(t, c.text, bodyText(t, &b))
 			require.NoError(t, iotest.TestReader(b.Open(), []byte(c.text)))
 
 			for _, size := range []int{1, 7, 4096, 32 << 10, 1 << 20} {
@@ -110,7 +110,7 @@ func TestBodyReaders(t *testing.T) {
 						require.Equal(t, size, n, "a Read that is not the last fills its buffer")
 					}
 				}
-				require.True(t, c.text == string(got))
+				requireSameText(t, c.text, string(got))
 				n, err := r.Read(p)
 				require.Zero(t, n)
 				require.ErrorIs(t, err, io.EOF)
@@ -146,7 +146,7 @@ func TestBodyWriteTo(t *testing.T) {
 				n, err := r.(io.WriterTo).WriteTo(&w)
 				require.NoError(t, err)
 				require.Equal(t, int64(len(c.text)-len(head)), n)
-				require.True(t, c.text == string(head)+w.String())
+				requireSameText(t, c.text, string(head)+w.String())
 				if before == 0 && len(c.text) > smallBody {
 					require.LessOrEqual(t, len(w.sizes), 2*len(c.text)/directRow+2, "small rows are written in chunks")
 				}
@@ -168,6 +168,29 @@ func TestBodyWriteTo(t *testing.T) {
 		})
 	}
 }
+
+// A large row goes out as it is, the small ones around it in chunks.
+func TestBodyWriteToPassesLargeRowsOn(t *testing.T) {
+	t.Parallel()
+	small, large := `{"a":1}`, `{"a":"`+strings.Repeat("x", directRow)+`"}`
+	rows := rowsOf(small, small, large, large, small)
+	b, rejected := Encode(rows, Options{StripOuterArray: true})
+	require.Empty(t, rejected)
+	var seen [][]byte
+	n, err := io.Copy(writerFunc(func(p []byte) (int, error) {
+		seen = append(seen, p)
+		return len(p), nil
+	}), b.Open())
+	require.NoError(t, err)
+	require.Equal(t, b.Len(), n)
+	require.Len(t, seen, 5)
+	require.Same(t, &rows[2][0], &seen[1][0])
+	require.Same(t, &rows[3][0], &seen[3][0])
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 // failAfter takes n bytes and then fails, or takes less without an error.
 type failAfter struct {
@@ -230,7 +253,7 @@ func TestBodyClose(t *testing.T) {
 		require.NoError(t, r.Close(), name)
 		text, err := io.ReadAll(other)
 		require.NoError(t, err)
-		require.True(t, c.text == string(text), "closing one reader leaves the others alone")
+		requireSameText(t, c.text, string(text))
 		if b.Len() > smallBody {
 			_, err = r.Read(make([]byte, 1))
 			require.ErrorIs(t, err, errClosed)
@@ -249,7 +272,7 @@ func TestReaderKeepsItsBody(t *testing.T) {
 	b, _ = Encode(rowsOf(`{"other":1}`), Options{})
 	text, err := io.ReadAll(r)
 	require.NoError(t, err)
-	require.True(t, c.text == string(text))
+	requireSameText(t, c.text, string(text))
 	require.Equal(t, `{"other":1}`, bodyText(t, &b))
 }
 

@@ -56,11 +56,10 @@ func (c *csvChecker) check(row []byte) ([]byte, error) {
 		i := invalidUTF8(line)
 		return nil, fmt.Errorf("the message is not valid UTF-8 at byte %d: %s", i, excerptAround(line, i))
 	}
-	if c.enclose == 0 {
+	if c.enclose == 0 || bytes.IndexByte(line, c.enclose) < 0 {
+		// No cell can be quoted, so every delimiter counts.
 		if i := bytes.Index(line, c.delimiter); i >= 0 {
-			return nil, fmt.Errorf("the message contains the line_delimiter %s at byte %d and would be cut there; "+
-				"set enclose and quote the cell, or choose a line_delimiter that does not occur: %s",
-				excerpt(c.delimiter), i, excerptAround(line, i))
+			return nil, c.delimiterError(line, i)
 		}
 	} else if err := c.checkQuotes(line); err != nil {
 		return nil, err
@@ -70,6 +69,17 @@ func (c *csvChecker) check(row []byte) ([]byte, error) {
 			excerpt(c.delimiter))
 	}
 	return line, nil
+}
+
+// delimiterError says that the line has a delimiter at offset i that counts.
+func (c *csvChecker) delimiterError(line []byte, i int) error {
+	advice := "quote the cell with the enclose byte"
+	if c.enclose == 0 {
+		advice = "set enclose and quote the cell"
+	}
+	return fmt.Errorf("the message contains the line_delimiter %s at byte %d outside a quoted cell and would be cut there; "+
+		"%s, or choose a line_delimiter that does not occur: %s",
+		excerpt(c.delimiter), i, advice, excerptAround(line, i))
 }
 
 // trimLineEnd drops one line delimiter from the end of a row. With "\n" it also
@@ -118,8 +128,7 @@ func (c *csvChecker) checkQuotes(line []byte) error {
 			continue
 		}
 		if delim < len(line) {
-			return fmt.Errorf("the message contains the line_delimiter %s at byte %d outside a quoted cell and would be cut there: %s",
-				excerpt(c.delimiter), delim, excerptAround(line, delim))
+			return c.delimiterError(line, delim)
 		}
 		return nil
 	}
@@ -147,7 +156,9 @@ func (c *csvChecker) quotedEnd(line []byte, pos int) int {
 			quote = true
 		}
 	}
-	if quote && !escaped {
+	// The byte after the line shows the reader that the quote was no first half
+	// of two; it does not look at one that it takes for an escape.
+	if quote && !escaped && c.delimiter[0] != c.escape {
 		return pos
 	}
 	return -1

@@ -86,42 +86,55 @@ func TestCSVRowsRejected(t *testing.T) {
 		{"empty, quoted", quoted, "\n", empty},
 		{
 			"delimiter inside",
-			Options{}, "2,bad\nrow",
-			"the message contains the line_delimiter `\\n` at byte 5 and would be cut there; " +
+			Options{},
+			"2,bad\nrow",
+			"the message contains the line_delimiter `\\n` at byte 5 outside a quoted cell and would be cut there; " +
 				"set enclose and quote the cell, or choose a line_delimiter that does not occur: `2,bad\\nrow`",
 		},
 		{
 			"two at the end",
-			Options{}, "a\n\n",
-			"the message contains the line_delimiter `\\n` at byte 1 and would be cut there; " +
+			Options{},
+			"a\n\n",
+			"the message contains the line_delimiter `\\n` at byte 1 outside a quoted cell and would be cut there; " +
 				"set enclose and quote the cell, or choose a line_delimiter that does not occur: `a\\n`",
 		},
 		{
 			"delimiter in quotes without enclose",
-			Options{}, "\"a\nb\"",
-			"the message contains the line_delimiter `\\n` at byte 2 and would be cut there; " +
+			Options{},
+			"\"a\nb\"",
+			"the message contains the line_delimiter `\\n` at byte 2 outside a quoted cell and would be cut there; " +
 				"set enclose and quote the cell, or choose a line_delimiter that does not occur: `\"a\\nb\"`",
 		},
 		{
 			"other delimiter inside",
-			Options{LineDelimiter: "\x02"}, "a\x02b",
-			"the message contains the line_delimiter `\\x02` at byte 1 and would be cut there; " +
+			Options{LineDelimiter: "\x02"},
+			"a\x02b",
+			"the message contains the line_delimiter `\\x02` at byte 1 outside a quoted cell and would be cut there; " +
 				"set enclose and quote the cell, or choose a line_delimiter that does not occur: `a\\x02b`",
 		},
 		{
 			"delimiter outside quotes",
 			quoted, "\"a\nb\",c\nd",
-			"the message contains the line_delimiter `\\n` at byte 7 outside a quoted cell and would be cut there: `\"a\\nb\",c\\nd`",
+			"the message contains the line_delimiter `\\n` at byte 7 outside a quoted cell and would be cut there; " +
+				"quote the cell with the enclose byte, or choose a line_delimiter that does not occur: `\"a\\nb\",c\\nd`",
 		},
 		{
 			"delimiter after a closing quote",
 			quoted, "\"a\"\n,b",
-			"the message contains the line_delimiter `\\n` at byte 3 outside a quoted cell and would be cut there: `\"a\"\\n,b`",
+			"the message contains the line_delimiter `\\n` at byte 3 outside a quoted cell and would be cut there; " +
+				"quote the cell with the enclose byte, or choose a line_delimiter that does not occur: `\"a\"\\n,b`",
 		},
 		{
 			"delimiter before a quoted cell",
 			quoted, "a\n,\"b\"",
-			"the message contains the line_delimiter `\\n` at byte 1 outside a quoted cell and would be cut there: `a\\n,\"b\"`",
+			"the message contains the line_delimiter `\\n` at byte 1 outside a quoted cell and would be cut there; " +
+				"quote the cell with the enclose byte, or choose a line_delimiter that does not occur: `a\\n,\"b\"`",
+		},
+		{
+			"delimiter without any quote",
+			quoted, "a\nb",
+			"the message contains the line_delimiter `\\n` at byte 1 outside a quoted cell and would be cut there; " +
+				"quote the cell with the enclose byte, or choose a line_delimiter that does not occur: `a\\nb`",
 		},
 		{
 			"open quote",
@@ -155,24 +168,29 @@ func TestCSVRowsRejected(t *testing.T) {
 		},
 		{
 			"escape is the enclose byte",
-			Options{Enclose: '"', Escape: '"'}, `"a"`,
+			Options{Enclose: '"', Escape: '"'},
+			`"a"`,
 			"the message has a cell that the enclose byte `\"` opens at byte 0 and nothing closes; " +
 				"it would swallow the line_delimiter and the rows that follow: `\"a\"`",
 		},
 		{"invalid UTF-8", Options{}, "1,\xff\xfe", "the message is not valid UTF-8 at byte 2: `1,\\xff\\xfe`"},
 		{"Latin-1", Options{}, "1,caf\xe9", "the message is not valid UTF-8 at byte 5: `1,caf\\xe9`"},
 		{
-			"byte order mark", Options{}, "\ufeff1,a",
+			"byte order mark",
+			Options{},
+			"\ufeff1,a",
 			"the message begins with a byte order mark (U+FEFF), which the server takes for data in some places of a load and drops in others",
 		},
 		{
 			"runs into the delimiter",
-			Options{LineDelimiter: "||"}, "a|",
+			Options{LineDelimiter: "||"},
+			"a|",
 			"the end of the message and the line_delimiter `||` after it would be read as a line_delimiter that begins earlier",
 		},
 		{
 			"the delimiter contains enclose",
-			Options{LineDelimiter: "\"\n", Enclose: '"'}, "a",
+			Options{LineDelimiter: "\"\n", Enclose: '"'},
+			"a",
 			"the line_delimiter contains the enclose byte, so that no line can be framed for sure",
 		},
 	} {

@@ -28,9 +28,9 @@
 //
 // # CSV rows
 //
-// A row must be one line that is not empty, in UTF-8. One line end is dropped
-// from its end: the line delimiter or, where that is "\n", also "\r\n" or a lone
-// "\r". The line delimiter may stand elsewhere in the row only inside a quoted
-// cell, and every quoted cell must be closed, as an open one would swallow the
-// rows that follow.
+// A row must be one line that is not empty, in UTF-8 and without a byte order
+// mark. One line delimiter is dropped from its end and, where that is "\n",
+// also the carriage returns before it. The line delimiter may stand elsewhere
+// in the row only inside a quoted cell, and every quoted cell must be closed, as
+// an open one would swallow the rows that follow.
 package encode

@@ -54,12 +54,24 @@ func TestRowConservation(t *testing.T) {
 	t.Parallel()
 	kinds := map[Format][]struct{ in, out string }{
 		JSON: {
-			{`{"a":1}`, `{"a":1}`}, {`{"long":"` + strings.Repeat("x", 9000) + `"}`, `{"long":"` + strings.Repeat("x", 9000) + `"}`},
-			{" {} ", "{}"}, {"{\n}", "{ }"}, {"", ""}, {"[]", ""}, {`{"a":`, ""}, {"\xff", ""},
+			{`{"a":1}`, `{"a":1}`},
+			{`{"long":"` + strings.Repeat("x", 9000) + `"}`, `{"long":"` + strings.Repeat("x", 9000) + `"}`},
+			{" {} ", "{}"},
+			{"{\n}", "{ }"},
+			{"", ""},
+			{"[]", ""},
+			{`{"a":`, ""},
+			{"\xff", ""},
 		},
 		CSV: {
-			{"1,a", "1,a"}, {strings.Repeat("x", 9000), strings.Repeat("x", 9000)},
-			{"2,b\n", "2,b"}, {"3,c\r\n", "3,c"}, {"", ""}, {"\n", ""}, {"a\nb", ""}, {"\xff", ""},
+			{"1,a", "1,a"},
+			{strings.Repeat("x", 9000), strings.Repeat("x", 9000)},
+			{"2,b\n", "2,b"},
+			{"3,c\r\n", "3,c"},
+			{"", ""},
+			{"\n", ""},
+			{"a\nb", ""},
+			{"\xff", ""},
 		},
 	}
 	for seed := range uint64(300) {

@@ -2,8 +2,8 @@ package encode
 
 import (
 	"io"
-	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -29,6 +29,14 @@ func bodyText(tb testing.TB, b *Body) string {
 	require.NoError(tb, r.Close())
 	require.Equal(tb, b.Len(), int64(len(text)))
 	return string(text)
+}
+
+// requireSameText is require.Equal without printing megabytes.
+func requireSameText(tb testing.TB, want, got string) {
+	tb.Helper()
+	if want != got {
+		tb.Fatalf("another text: %d bytes, want %d", len(got), len(want))
+	}
 }
 
 // checkConserved requires that every row of the input is in the body or among
@@ -57,6 +65,6 @@ func checkReason(tb testing.TB, err error) {
 	text := err.Error()
 	require.NotEmpty(tb, text)
 	require.LessOrEqual(tb, len(text), 400)
-	require.True(tb, strings.ToValidUTF8(text, "") == text, "%q", text)
+	require.True(tb, utf8.ValidString(text), "%q", text)
 	require.NotContains(tb, text, "\n")
 }

@@ -1,0 +1,107 @@
+package encode
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+)
+
+// benchRows are n rows of about size bytes each, events with text, numbers and
+// nesting.
+func benchRows(n, size int, format Format) [][]byte {
+	rows := make([][]byte, n)
+	for i := range rows {
+		var s strings.Builder
+		if format == CSV {
+			fmt.Fprintf(&s, "%d,user%07d,2026-11-30T12:%02d:%02d.000Z,%d.%02d", i, i*7919%1e7, i%60, i*7%60, i%1000, i%100)
+			for s.Len() < size {
+				fmt.Fprintf(&s, ",%x,text é", i*s.Len())
+			}
+		} else {
+			fmt.Fprintf(&s, `{"id":%d,"user":"user%07d","ts":"2026-11-30T12:%02d:%02d.000Z","amount":%d.%02d,"ok":true`,
+				i, i*7919%1e7, i%60, i*7%60, i%1000, i%100)
+			for s.Len() < size-24 {
+				fmt.Fprintf(&s, `,"k%d":{"v":"%x","t":"some text é"}`, s.Len(), i*s.Len())
+			}
+			s.WriteString("}")
+		}
+		rows[i] = []byte(s.String())
+	}
+	return rows
+}
+
+// onlyReader hides WriteTo.
+type onlyReader struct{ io.Reader }
+
+func BenchmarkEncode(b *testing.B) {
+	for _, shape := range []struct {
+		name    string
+		n, size int
+	}{{"100000x200B", 100_000, 200}, {"2000x10KB", 2_000, 10_000}, {"10x200B", 10, 200}} {
+		for _, c := range []struct {
+			name string
+			o    Options
+		}{
+			{"json", Options{}},
+			{"json,array", Options{StripOuterArray: true}},
+			{"json,unvalidated", Options{SkipValidation: true}},
+			{"csv", Options{Format: CSV}},
+			{"csv,enclose", Options{Format: CSV, Enclose: '"', Escape: '\\'}},
+		} {
+			rows := benchRows(shape.n, shape.size, c.o.Format)
+			b.Run(shape.name+"/"+c.name, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					body, rejected := Encode(rows, c.o)
+					if len(rejected) > 0 {
+						b.Fatal(rejected[0])
+					}
+					b.SetBytes(body.Len())
+				}
+			})
+		}
+	}
+}
+
+func BenchmarkBody(b *testing.B) {
+	for _, shape := range []struct {
+		name    string
+		n, size int
+	}{{"100000x200B", 100_000, 200}, {"2000x10KB", 2_000, 10_000}, {"10x200B", 10, 200}} {
+		body, rejected := Encode(benchRows(shape.n, shape.size, JSON), Options{})
+		if len(rejected) > 0 {
+			b.Fatal(rejected[0])
+		}
+		b.Run(shape.name+"/read 32KiB", func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(body.Len())
+			buf := make([]byte, 32<<10)
+			for b.Loop() {
+				r := body.Open()
+				if n, err := io.CopyBuffer(onlyWriter{io.Discard}, onlyReader{r}, buf); err != nil || n != body.Len() {
+					b.Fatal(n, err)
+				}
+			}
+		})
+		b.Run(shape.name+"/write to", func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(body.Len())
+			for b.Loop() {
+				if n, err := io.Copy(io.Discard, body.Open()); err != nil || n != body.Len() {
+					b.Fatal(n, err)
+				}
+			}
+		})
+		b.Run(shape.name+"/digest", func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(body.Len())
+			for b.Loop() {
+				body.Digest("db", "table")
+			}
+		})
+	}
+}
+
+// onlyWriter hides ReadFrom.
+type onlyWriter struct{ io.Writer }
