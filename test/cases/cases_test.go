@@ -2,7 +2,6 @@ package cases
 
 import (
 	"flag"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,7 +20,7 @@ const (
 // The cases mostly wait, so many of them run at once; -parallel has the last
 // word.
 func TestMain(m *testing.M) {
-	if err := flag.Set("test.parallel", "16"); err != nil {
+	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(m)
@@ -36,11 +35,4 @@ func allCases(t *testing.T) map[string]script.Case {
 		byID[c.ID] = c
 	}
 	return byID
-}
-
-func readFile(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	return string(text)
 }

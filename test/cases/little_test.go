@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -179,14 +180,14 @@ func (o *littleOutput) deliver(ctx context.Context, body []byte) error {
 // committed asks for the state of a label until it is final or unknown.
 func (o *littleOutput) committed(ctx context.Context, label string) (bool, error) {
 	for {
-		_, answer, err := o.exchange(ctx, o.fes[0], http.MethodGet, "/api/db/get_load_state?label="+label, "", nil)
+		got, err := o.exchange(ctx, o.fes[0], http.MethodGet, "/api/db/get_load_state?label="+label, "", nil)
 		if err != nil {
 			return false, fmt.Errorf("label %s: %w", label, err)
 		}
 		switch {
-		case strings.Contains(answer, "VISIBLE"), strings.Contains(answer, "COMMITTED"):
+		case strings.Contains(got.text, "VISIBLE"), strings.Contains(got.text, "COMMITTED"):
 			return true, nil
-		case !strings.Contains(answer, "PREPARE"):
+		case !strings.Contains(got.text, "PREPARE"):
 			return false, nil
 		}
 		select {
@@ -201,11 +202,11 @@ func (o *littleOutput) committed(ctx context.Context, label string) (bool, error
 func (o *littleOutput) send(ctx context.Context, label string, body []byte) (string, error) {
 	host, target := o.fes[0], "/api/db/t1/_stream_load"
 	for range 6 {
-		resp, answer, err := o.exchange(ctx, host, http.MethodPut, target, label, body)
-		if err != nil || resp.StatusCode/100 != 3 {
-			return answer, err
+		got, err := o.exchange(ctx, host, http.MethodPut, target, label, body)
+		if err != nil || got.status/100 != 3 {
+			return got.text, err
 		}
-		to, err := url.Parse(resp.Header.Get("Location"))
+		to, err := url.Parse(got.location)
 		if err != nil {
 			return "", err
 		}
@@ -217,14 +218,20 @@ func (o *littleOutput) send(ctx context.Context, label string, body []byte) (str
 	return "", errors.New("too many redirects")
 }
 
+// reply is what the little output takes from an answer.
+type reply struct {
+	status         int
+	location, text string
+}
+
 // exchange sends one request. The body goes out when the server asks for it.
-func (o *littleOutput) exchange(ctx context.Context, host, method, target, label string, body []byte) (*http.Response, string, error) {
+func (o *littleOutput) exchange(ctx context.Context, host, method, target, label string, body []byte) (reply, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", host)
 	if err != nil {
-		return nil, "", err
+		return reply{}, err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
 	head := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n", method, target, host)
 	if method == http.MethodPut {
@@ -241,23 +248,22 @@ func (o *littleOutput) exchange(ctx context.Context, host, method, target, label
 		head += string(body)
 	}
 	if _, err := conn.Write([]byte(head)); err != nil {
-		return nil, "", err
+		return reply{}, err
 	}
 	in := bufio.NewReader(conn)
 	resp, err := http.ReadResponse(in, nil)
 	if err == nil && resp.StatusCode == http.StatusContinue {
 		if o.flaw != leaky {
 			if _, err := conn.Write(body); err != nil {
-				return nil, "", err
+				return reply{}, err
 			}
 		}
 		resp, err = http.ReadResponse(in, nil)
 	}
 	if err != nil {
-		return nil, "", err
+		return reply{}, err
 	}
 	defer resp.Body.Close()
-	var answer bytes.Buffer
-	_, err = answer.ReadFrom(resp.Body)
-	return resp, answer.String(), err
+	text, err := io.ReadAll(resp.Body)
+	return reply{status: resp.StatusCode, location: resp.Header.Get("Location"), text: string(text)}, err
 }

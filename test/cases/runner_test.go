@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -35,12 +36,11 @@ type bench struct {
 
 // readCases reads the case file.
 func readCases(path string) ([]script.Case, error) {
-	f, err := os.Open(path)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	return script.Read(f)
+	return script.Read(bytes.NewReader(text))
 }
 
 // run plays a case and returns what could be seen. An error means that the case

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 )
 
 // Case is one line of the case file.
@@ -201,7 +202,7 @@ func (r Range) Has(n int) bool { return n >= r.Min && n <= r.Max }
 
 func (r Range) String() string {
 	if r.Min == r.Max {
-		return fmt.Sprintf("%d", r.Min)
+		return strconv.Itoa(r.Min)
 	}
 	return fmt.Sprintf("%d to %d", r.Min, r.Max)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,10 +65,7 @@ func head(label string, length int, more ...string) string {
 	if label != "" {
 		text += "label: " + label + "\r\n"
 	}
-	for _, line := range more {
-		text += line + "\r\n"
-	}
-	return text + "\r\n"
+	return text + strings.Join(append(slices.Clone(more), "\r\n"), "\r\n")
 }
 
 // line reads one line of the server's.
@@ -84,15 +82,23 @@ func (p *peer) want100() {
 	require.Empty(p.t, p.line())
 }
 
+// heard is an answer as a client takes it in.
+type heard struct {
+	status int
+	header http.Header
+	closes bool
+	body   string
+}
+
 // answer reads a whole answer.
-func (p *peer) answer() (*http.Response, string) {
+func (p *peer) answer() heard {
 	p.t.Helper()
 	resp, err := http.ReadResponse(p.in, nil)
 	require.NoError(p.t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	require.NoError(p.t, err)
-	return resp, string(body)
+	return heard{status: resp.StatusCode, header: resp.Header, closes: resp.Close, body: string(body)}
 }
 
 // load sends a load to a backend the way it should be, and returns the answer.
@@ -102,12 +108,11 @@ func load(t *testing.T, c *Cluster, role Role, label, body string, more ...strin
 	p.send(head(label, len(body), more...))
 	p.want100()
 	p.send(body)
-	_, answer := p.answer()
-	return answer
+	return p.answer().body
 }
 
 // call sends a request without a body.
-func call(t *testing.T, c *Cluster, role Role, method, target string, more ...string) (*http.Response, string) {
+func call(t *testing.T, c *Cluster, role Role, method, target string, more ...string) heard {
 	t.Helper()
 	p := dial(t, c, role)
 	p.send(method + " " + target + " HTTP/1.1\r\nHost: x\r\n" + strings.Join(append(more, ""), "\r\n") + "\r\n")
@@ -116,8 +121,7 @@ func call(t *testing.T, c *Cluster, role Role, method, target string, more ...st
 
 func state(t *testing.T, c *Cluster, label string) string {
 	t.Helper()
-	_, body := call(t, c, FE, http.MethodGet, "/api/db/get_load_state?label="+label)
-	return body
+	return call(t, c, FE, http.MethodGet, "/api/db/get_load_state?label="+label).body
 }
 
 // settled waits until the record shows what the test waits for.

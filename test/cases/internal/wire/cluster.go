@@ -1,5 +1,5 @@
 // Package wire plays the servers of a case: frontends, backends and a trap, on
-// sockets of 127.0.0.1. It writes its answers to the connections byte by byte
+// loopback sockets. It writes its answers to the connections byte by byte
 // and without net/http's server, because a case also says when no 100 Continue
 // comes, when a body is left unread and when a connection is reset.
 package wire
@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"strings"
 	"sync"
@@ -104,19 +105,20 @@ func (c *Cluster) listen(ipv6 bool) error {
 		return err
 	}
 	c.tokens["CA"] = authority.pem
+	host := loopback(c.ctx)
 	for _, role := range []Role{FE, FE2, FETLS, BE, BE2, BETLSBadName, Trap} {
 		s := &server{cluster: c, role: role, conns: map[net.Conn]struct{}{}}
 		c.servers = append(c.servers, s)
 		if ipv6 && role == BE {
-			if err := s.listenOnBoth(c.ctx); err != nil {
+			if err := s.listenOnBoth(c.ctx, host); err != nil {
 				return err
 			}
-		} else if err := s.listenOn(c.ctx, "127.0.0.1:0"); err != nil {
+		} else if err := s.listenOn(c.ctx, host+":0"); err != nil {
 			return err
 		}
 		switch role {
 		case FETLS:
-			s.tls, err = authority.server("127.0.0.1")
+			s.tls, err = authority.server(host)
 		case BETLSBadName:
 			s.tls, err = authority.server("be1.invalid")
 		}
@@ -128,6 +130,20 @@ func (c *Cluster) listen(ipv6 bool) error {
 	_, port, err := net.SplitHostPort(c.tokens[string(BE)])
 	c.tokens["BE_PORT"] = port
 	return err
+}
+
+// loopback returns an address of this machine that no other test uses: where
+// all of 127.0.0.0/8 is local, one at random. Ports of 127.0.0.1 are given out
+// again soon, and the clients of other tests would then knock here.
+func loopback(ctx context.Context) string {
+	host := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
+	var lc net.ListenConfig
+	probe, err := lc.Listen(ctx, "tcp", host+":0")
+	if err != nil {
+		return "127.0.0.1"
+	}
+	_ = probe.Close()
+	return host
 }
 
 // Close ends the servers and their connections and waits for them.

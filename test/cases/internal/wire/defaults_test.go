@@ -14,10 +14,10 @@ func TestFrontendRedirectsWithoutReading(t *testing.T) {
 	c := start(t, `[]`)
 	p := dial(t, c, FE)
 	p.send(head("l1", 7))
-	resp, body := p.answer()
-	require.Equal(t, http.StatusTemporaryRedirect, resp.StatusCode)
-	require.Equal(t, "http://loader:secret@"+c.tokens["BE"]+"/api/db/t1/_stream_load?", resp.Header.Get("Location"))
-	require.Empty(t, body)
+	resp := p.answer()
+	require.Equal(t, http.StatusTemporaryRedirect, resp.status)
+	require.Equal(t, "http://loader:secret@"+c.tokens["BE"]+"/api/db/t1/_stream_load?", resp.header.Get("Location"))
+	require.Empty(t, resp.body)
 
 	got := c.Traffic().Requests
 	require.Len(t, got, 1)
@@ -60,9 +60,9 @@ func TestBackendKeepsWhatItAcknowledges(t *testing.T) {
 	require.Contains(t, again, `"ExistingJobStatus":"FINISHED"`)
 	require.Equal(t, []Stored{{Label: "l1", Body: []byte("{}\n{}")}}, c.Traffic().Durable)
 
-	_, refused := call(t, c, FE, http.MethodPost, "/api/db/_cancel?label=l1")
+	refused := call(t, c, FE, http.MethodPost, "/api/db/_cancel?label=l1").body
 	require.Contains(t, refused, `"code":1`)
-	_, done := call(t, c, FE, http.MethodPost, "/api/db/_cancel?label=l2")
+	done := call(t, c, FE, http.MethodPost, "/api/db/_cancel?label=l2").body
 	require.Contains(t, done, `"code":0`)
 	require.Contains(t, state(t, c, "l2"), `"ABORTED"`)
 }
@@ -142,7 +142,7 @@ func TestTwoPhaseCommit(t *testing.T) {
 			load(t, c, BE, "l1", "{}", "two_phase_commit: true")
 			require.Empty(t, c.Traffic().Durable)
 			require.Contains(t, state(t, c, "l1"), "PRECOMMITTED")
-			_, body := call(t, c, FE, http.MethodPut, "/api/db/_stream_load_2pc", "txn_operation: "+tc.verb, tc.by)
+			body := call(t, c, FE, http.MethodPut, "/api/db/_stream_load_2pc", "txn_operation: "+tc.verb, tc.by).body
 			require.Contains(t, body, `"Success"`)
 			require.Len(t, c.Traffic().Durable, tc.durable)
 			require.Contains(t, state(t, c, "l1"), tc.state)
@@ -162,14 +162,14 @@ func TestOtherRequests(t *testing.T) {
 	t.Parallel()
 	c := start(t, `[{"on":"error_url","times":1,"reply":{"status":200,"body":"Reason: x"}},
 		{"on":"fe_path:/be","times":1,"reply":{"status":200,"body":"{\"Status\":\"Success\"}"}}]`)
-	resp, _ := call(t, c, FE, http.MethodGet, "/api/bootstrap")
-	require.Equal(t, http.StatusNotFound, resp.StatusCode)
-	_, page := call(t, c, BE, http.MethodGet, "/api/_load_error_log?file=a")
+	resp := call(t, c, FE, http.MethodGet, "/api/bootstrap")
+	require.Equal(t, http.StatusNotFound, resp.status)
+	page := call(t, c, BE, http.MethodGet, "/api/_load_error_log?file=a").body
 	require.Equal(t, "Reason: x", page)
 
 	p := dial(t, c, FE)
 	p.send("PUT /be/api/db/t1/_stream_load HTTP/1.1\r\nHost: x\r\nlabel: l1\r\nContent-Length: 2\r\n\r\n{}")
-	_, body := p.answer()
+	body := p.answer().body
 	require.Contains(t, body, "Success")
 	got := c.Traffic()
 	require.Equal(t, OnOther, got.Requests[0].On)

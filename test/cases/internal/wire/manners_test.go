@@ -29,8 +29,8 @@ func TestContinueIsWithheld(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	require.NoError(t, p.conn.SetReadDeadline(time.Now().Add(5*time.Second)))
 	p.send("{}")
-	resp, _ := p.answer()
-	require.Equal(t, http.StatusOK, resp.StatusCode)
+	resp := p.answer()
+	require.Equal(t, http.StatusOK, resp.status)
 	require.Len(t, c.Traffic().Durable, 1)
 }
 
@@ -42,8 +42,8 @@ func TestContinueComesLate(t *testing.T) {
 	p.send(head("l1", 2) + "{}") // does not wait
 	p.want100()
 	require.GreaterOrEqual(t, time.Since(began), 140*time.Millisecond)
-	resp, _ := p.answer()
-	require.Equal(t, http.StatusOK, resp.StatusCode)
+	resp := p.answer()
+	require.Equal(t, http.StatusOK, resp.status)
 }
 
 func TestAnswerBeforeTheBody(t *testing.T) {
@@ -51,9 +51,9 @@ func TestAnswerBeforeTheBody(t *testing.T) {
 	c := start(t, `[{"on":"be_load","times":1,"reply":{"status":413,"before_body":true,"close":true}}]`)
 	p := dial(t, c, BE)
 	p.send(head("l1", 2))
-	resp, _ := p.answer()
-	require.Equal(t, http.StatusRequestEntityTooLarge, resp.StatusCode)
-	require.True(t, resp.Close)
+	resp := p.answer()
+	require.Equal(t, http.StatusRequestEntityTooLarge, resp.status)
+	require.True(t, resp.closes)
 	_, err := p.in.ReadByte()
 	require.ErrorIs(t, err, io.EOF)
 	require.Empty(t, c.Traffic().Requests[0].Body)
@@ -155,8 +155,8 @@ func TestClosesReusedConnections(t *testing.T) {
 	p.send(head("l1", 2))
 	p.want100()
 	p.send("{}")
-	resp, _ := p.answer()
-	require.Equal(t, http.StatusOK, resp.StatusCode, "the first request is answered")
+	resp := p.answer()
+	require.Equal(t, http.StatusOK, resp.status, "the first request is answered")
 	p.send(head("l2", 2))
 	_, err := p.in.ReadByte()
 	require.ErrorIs(t, err, io.EOF)
@@ -183,8 +183,8 @@ func TestRedirectsAndResets(t *testing.T) {
 	c := start(t, `[{"on":"fe_load","times":-1,"fault":"send_307_then_reset_while_reading_body"}]`)
 	p := dial(t, c, FE)
 	p.send(head("l1", 2))
-	resp, _ := p.answer()
-	require.Equal(t, http.StatusTemporaryRedirect, resp.StatusCode)
+	resp := p.answer()
+	require.Equal(t, http.StatusTemporaryRedirect, resp.status)
 	_, err := p.in.ReadByte()
 	require.ErrorIs(t, err, syscall.ECONNRESET)
 	require.Zero(t, c.Traffic().Requests[0].Unasked)
@@ -214,9 +214,9 @@ func TestLeftoversAreTakenForARequest(t *testing.T) {
 	p.send(head("l1", 4))
 	p.answer()
 	p.send("{} x" + head("l2", 4))
-	resp, body := p.answer()
-	require.Equal(t, http.StatusBadRequest, resp.StatusCode)
-	require.Contains(t, body, "Bad Message")
+	resp := p.answer()
+	require.Equal(t, http.StatusBadRequest, resp.status)
+	require.Contains(t, resp.body, "Bad Message")
 	got := c.Traffic().Requests
 	require.Equal(t, OnMalformed, got[1].On)
 }
@@ -270,7 +270,9 @@ func TestBothLoopbacks(t *testing.T) {
 
 	c = start6(t)
 	var d net.Dialer
-	for _, host := range []string{"127.0.0.1", "::1"} {
+	host, _, err := net.SplitHostPort(c.tokens["BE"])
+	require.NoError(t, err)
+	for _, host := range []string{host, "::1"} {
 		conn, err := d.DialContext(t.Context(), "tcp", net.JoinHostPort(host, c.tokens["BE_PORT"]))
 		require.NoError(t, err)
 		require.NoError(t, conn.Close())

@@ -53,8 +53,8 @@ func (s *server) listenOn(ctx context.Context, address string) error {
 	return nil
 }
 
-// listenOnBoth opens the same port on 127.0.0.1 and on [::1].
-func (s *server) listenOnBoth(ctx context.Context) error {
+// listenOnBoth opens the same port on the host and on [::1].
+func (s *server) listenOnBoth(ctx context.Context, host string) error {
 	var lc net.ListenConfig
 	probe, err := lc.Listen(ctx, "tcp", "[::1]:0")
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *server) listenOnBoth(ctx context.Context) error {
 	}
 	_ = probe.Close()
 	for range 20 {
-		if err = s.listenOn(ctx, "127.0.0.1:0"); err != nil {
+		if err = s.listenOn(ctx, host+":0"); err != nil {
 			return err
 		}
 		port := s.listeners[0].Addr().(*net.TCPAddr).Port

@@ -107,7 +107,7 @@ func TestBothFramingsAreSeen(t *testing.T) {
 	c := start(t, `[{"on":"be_load","times":1,"when":{"chunked":true,"has_content_length":true},"reply":{"status":200,"body":"both"}}]`)
 	p := dial(t, c, BE)
 	p.send("PUT /api/db/t1/_stream_load HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n")
-	_, body := p.answer()
+	body := p.answer().body
 	require.Equal(t, "both", body)
 }
 
