@@ -59,8 +59,8 @@ func trouble(c Class, t Trouble, what, note string) ClassRow {
 // DatabaseTransactionMgr.java, FrontendServiceImpl.java, LoadAction.java (FE) and stream_load.cpp, tablet_sink and
 // vtablet_writer (BE), and of StarRocks' counterparts.
 var classTable = []ClassRow{
-	text(LabelTaken, "has already been used", "The label belongs to another transaction; its state decides."),
-	text(LabelTaken, "label already exists", "The label belongs to another transaction; its state decides."),
+	text(LabelTaken, labelUsedTexts[0], "The label belongs to another transaction; its state decides."),
+	text(LabelTaken, labelUsedTexts[1], "The label belongs to another transaction; its state decides."),
 	text(LabelTaken, "label format error", "The label has a letter that this server does not take; change label_prefix or label."),
 
 	text(Schema, "schema version not match", "The table's schema is being changed; it passes by itself."),
@@ -76,12 +76,12 @@ var classTable = []ClassRow{
 	text(TooLarge, "streaming_load_max_mb", "The body is larger than the BE's streaming_load_max_mb."),
 	text(TooLarge, "streaming_load_json_max_mb", "The body is larger than the BE's streaming_load_json_max_mb; load JSON by line."),
 	text(TooLarge, "too_many_segments", "One load makes too many segments; make batches smaller."),
-	text(TooLarge, "e-238", "One load makes too many segments; make batches smaller."),
+	text(TooLarge, "[e-238]", "One load makes too many segments; make batches smaller."),
 
 	text(Capacity, "current running txns", "Too many transactions run in the database; load larger batches, less often."),
 	text(Capacity, "too many tablet versions", "Compaction is behind; load larger batches, less often."),
 	text(Capacity, "too many versions", "Compaction is behind; load larger batches, less often."),
-	text(Capacity, "e-235", "Compaction is behind; load larger batches, less often."),
+	text(Capacity, "[e-235]", "Compaction is behind; load larger batches, less often."),
 	text(Capacity, "err=-235", "Compaction is behind; load larger batches, less often."),
 	text(Capacity, "reduce the frequency", "Compaction is behind; load larger batches, less often."),
 	text(Capacity, "mem_limit_exceeded", "The server is short of memory."),
@@ -89,7 +89,7 @@ var classTable = []ClassRow{
 	text(Capacity, "memory limit", "The server is short of memory."),
 	text(Capacity, "too_many_tasks", "The server's load queue is full."),
 	text(Capacity, "disk_reach_capacity", "A disk of a BE is full."),
-	text(Capacity, "e-232", "A disk of a BE is full."),
+	text(Capacity, "[e-232]", "A disk of a BE is full."),
 	text(Capacity, "no space", "A disk of a BE is full."),
 	text(Capacity, "quota", "The database's quota is used up."),
 
@@ -123,7 +123,7 @@ var classTable = []ClassRow{
 	text(Timeout, "timed out", "The load took longer than timeout allows, or the cluster is slow."),
 
 	text(Unavailable, "no backend", "No BE is alive, or none may take loads."),
-	text(Unavailable, "backend load available", "No BE is alive, or none may take loads."),
+	text(Unavailable, "scannode backend", "No BE is alive, or none may take loads."),
 	text(Unavailable, "not ready", "The FE is starting."),
 	text(Unavailable, "fe master heartbeat", "The BE has not heard from the FE master yet."),
 	text(Unavailable, "replica num", "Too few replicas of a tablet are alive."),
@@ -156,6 +156,14 @@ var classTable = []ClassRow{
 	trouble(Protocol, Garbled, "no HTTP", "The port does not speak HTTP, or TLS is missing."),
 }
 
+// labelUsedTexts say that a label belongs to another transaction (fe LabelAlreadyUsedException.java; the second is older).
+var labelUsedTexts = [...]string{"has already been used", "label already exists"}
+
+func labelUsed(message string) bool {
+	message = strings.ToLower(message)
+	return strings.Contains(message, labelUsedTexts[0]) || strings.Contains(message, labelUsedTexts[1])
+}
+
 // ClassTable is a copy of the table that classifies failures, in its order. Documentation is made from it.
 func ClassTable() []ClassRow { return append([]ClassRow(nil), classTable...) }
 
@@ -164,23 +172,37 @@ func Classify(httpStatus int, a answer.Load) Class {
 	if a.Word == answer.LabelExists {
 		return LabelTaken
 	}
-	said := strings.ToLower(a.Status + "\n" + a.Message + "\n" + a.FirstError)
-	for _, r := range classTable {
-		switch {
-		case r.trouble != NoTrouble:
-		case r.http != 0:
-			if r.http == httpStatus || a.Status == fmt.Sprintf("code %d", r.http) {
-				return r.Class
+	// A success that is none: the status says otherwise, or the server did not take the rows. Its text tells nothing.
+	stored := a.Word == answer.Success || a.Word == answer.PublishTimeout
+	if a.Readable && !stored {
+		// What the server says goes first. The first bad row's reason quotes the row, which may hold any words.
+		for _, said := range []string{a.Status + "\n" + a.Message, a.FirstError} {
+			if c := classOfText(said); c != Unknown {
+				return c
 			}
-		case a.Readable && strings.Contains(said, r.Pattern):
+		}
+	}
+	for _, r := range classTable {
+		if r.http != 0 && (r.http == httpStatus || a.Status == fmt.Sprintf("code %d", r.http)) {
 			return r.Class
 		}
 	}
-	if httpStatus >= 500 {
+	switch {
+	case httpStatus >= 500:
 		return Unavailable
-	}
-	if httpStatus >= 300 || !a.Readable {
+	case httpStatus >= 300, !a.Readable, stored:
 		return Protocol
+	default:
+		return Unknown
+	}
+}
+
+func classOfText(said string) Class {
+	said = strings.ToLower(said)
+	for _, r := range classTable {
+		if r.http == 0 && r.trouble == NoTrouble && strings.Contains(said, r.Pattern) {
+			return r.Class
+		}
 	}
 	return Unknown
 }

@@ -25,20 +25,22 @@ type State struct {
 	// settles them: each could still be on its way.
 	unanswered int
 	ambiguous  bool // some request of the whole delivery was one of those
-	// doubtful is true when an answered failure under the current label has not been followed by ABORTED: "Fail" does not
-	// prove that nothing was committed (be stream_load_executor.cpp: a commit whose RPC timed out is answered with Fail).
+	// doubtful is true when a transaction of the current label may hold the rows and has not been followed by ABORTED: an
+	// answered failure, because "Fail" does not prove that nothing was committed (be stream_load_executor.cpp: a commit
+	// whose RPC timed out is answered with Fail), or a transaction that was seen to be running.
 	doubtful bool
-	// tainted is true when a server claimed to have stored a request of the current label whose body it never took: whatever
-	// is committed under the label may be that empty load.
+	// tainted is true when a server claimed to have stored a request of the current label whose body it had not got whole:
+	// whatever is committed under the label may be that load of no rows, or too few.
 	tainted bool
 
+	sending   bool // the last action was to send
 	polling   bool
 	pollSince time.Duration
 	polls     int // of this series
 	sawOpen   bool
 	looks     int  // left after a cancelled label; 0 means not cancelled
 	refusals  int  // requests in a row that were refused before the body
-	stale     bool // the last request met a connection that was closed already
+	stale     bool // the last request met a kept connection that was closed already
 	capacity  bool
 	retryWait time.Duration // asked for by the last answer
 
@@ -49,7 +51,7 @@ type State struct {
 
 // Start begins a delivery: the first action is to send under the base label.
 func Start(p Policy) (State, Action) {
-	return State{policy: p}, Action{Kind: Send}
+	return State{policy: p, sending: true}, Action{Kind: Send}
 }
 
 // Resends is how often the load was sent again so far.
@@ -66,18 +68,23 @@ func Step(s State, ev Event) (State, Action) {
 	}
 	before := s.cancelled
 	s.cancelled = s.cancelled || ev.Cancelled || ev.Kind == Interrupted
-	switch ev.Kind {
-	case Attempted:
+	if s.sending && (ev.Kind == Polled || ev.Kind == LabelCancelled) {
+		s = s.lost() // nobody said what became of the request that was to be sent
+	}
+	s.sending = false
+	switch {
+	case ev.Kind == Attempted:
 		return s.attempted(ev)
-	case Polled:
-		return s.polled(ev)
-	case LabelCancelled:
-		return s.ask(s.policy.LabelPoll.wait(0))
-	default: // Interrupted
-		if before {
-			return s.fail(Stopped) // the last look was interrupted as well
-		}
+	case ev.Kind == Interrupted && before:
+		return s.fail(Stopped) // the last look was interrupted as well
+	case ev.Kind == Interrupted:
 		return s.stop(ev.Now)
+	case s.policy.Unlabelled:
+		return s.fail(NoLabel) // there is no label that could have been asked for
+	case ev.Kind == Polled:
+		return s.polled(ev)
+	default: // LabelCancelled
+		return s.look(s.policy.LabelPoll.wait(0))
 	}
 }
 
@@ -87,35 +94,33 @@ func (s State) attempted(ev Event) (State, Action) {
 	s.polling, s.sawOpen, s.looks = false, false, 0
 	s.retryWait = min(a.RetryAfter, maxRetryAfter)
 	s.capacity = a.HasAnswer && Classify(a.HTTPStatus, a.Load).slow()
-	if !a.Stale {
-		s.stale = false
-	}
+	stale := a.Stale && a.Sent == NotSent && !a.HasAnswer
+	again := stale && !s.stale && !s.cancelled && !over(ev.Now, s.policy.Backoff.MaxElapsed)
+	s.stale = stale
 	if a.Sent != NotSent {
 		s.used = true
 		s.refusals = 0
 	}
-	word := answer.Unclear
-	if a.HasAnswer && a.HTTPStatus >= 200 && a.HTTPStatus < 300 {
-		word = a.Load.Word
+	said, ok := answer.Unclear, a.HTTPStatus >= 200 && a.HTTPStatus < 300
+	if a.HasAnswer {
+		said = a.Load.Word
 	}
+	// An answer to a body that was not sent whole cannot be about these rows, and what it says is stored is not them.
+	stored, whole := said == answer.Success || said == answer.PublishTimeout, a.Sent == Answered && a.WholeBody
+	s.tainted = s.tainted || stored && !whole
 	switch {
-	// An answer to a body that was not sent whole cannot be about these rows.
-	case word == answer.Success && a.Sent == Answered && a.WholeBody:
+	case said == answer.Success && whole && ok:
 		return s.commit(BySuccess)
-	case word == answer.PublishTimeout && a.Sent == Answered && a.WholeBody:
+	case said == answer.PublishTimeout && whole && ok:
 		return s.commit(ByPublishTimeout)
-	case word == answer.LabelExists && !s.policy.Unlabelled:
-		return s.labelExists(a, ev.Now)
-	case a.Sent == NotSent && (word == answer.Success || word == answer.PublishTimeout):
-		// An empty load must never be taken for the rows. If no body ever left under the label, it is left behind:
-		// nothing of ours can land under it.
+	case saysLabelExists(a) && !s.policy.Unlabelled && (a.Sent == NotSent || answeredFailure(a)):
+		return s.labelExists(said == answer.LabelExists && a.Load.Existing == answer.ExistingFinished && ok, ev.Now)
+	case stored && a.Sent == NotSent:
+		// If no body ever left under the label, it is left behind: nothing of ours can land under it.
 		s.refusals++
-		s.tainted = true
 		return s.resend(ev.Now, !s.used)
-	case a.Sent == NotSent && a.Stale && !s.stale && !s.cancelled:
-		// No attempt was made yet, so it does not count as one; once in a row.
-		s.stale = true
-		return s, Action{Kind: Send, Label: s.label}
+	case again:
+		return s.send(Action{}) // no attempt was made yet, so it does not count as one; once in a row
 	case a.Sent == NotSent:
 		s.refusals++
 		return s.resend(ev.Now, false)
@@ -123,9 +128,7 @@ func (s State) attempted(ev Event) (State, Action) {
 		if answeredFailure(a) {
 			return s.resend(ev.Now, false)
 		}
-		s.unanswered++
-		s.ambiguous = true
-		return s.fail(NoLabel)
+		return s.lost().fail(NoLabel)
 	case answeredFailure(a):
 		// A BE that never began a transaction says so with transaction -1 (be stream_load_context.cpp), so nothing of
 		// this request can be committed; any other failure has to be followed by ABORTED before it is believed.
@@ -134,43 +137,59 @@ func (s State) attempted(ev Event) (State, Action) {
 		}
 		return s.startPoll(ev.Now, 0)
 	default:
-		s.unanswered++
-		s.ambiguous = true
-		return s.startPoll(ev.Now, s.policy.LabelPoll.wait(0))
+		return s.lost().startPoll(ev.Now, s.policy.LabelPoll.wait(0))
 	}
 }
 
+// lost notes a request that may be on its way, or stored.
+func (s State) lost() State {
+	s.used, s.ambiguous = true, true
+	s.unanswered++
+	return s
+}
+
 // answeredFailure is true when a Doris server itself said that this request failed. HTML, cut JSON, a word that nobody
-// knows, or a success that comes with an error status may stem from something in between, behind which the request lives on.
+// knows, a success that comes with an error status, or a 408 or 5xx may stem from something in between, behind which the
+// request lives on.
 func answeredFailure(a Attempt) bool {
-	if a.Sent != Answered || !a.HasAnswer || !a.Load.Readable || a.HTTPStatus >= 500 {
+	if a.Sent != Answered || !a.HasAnswer || !a.Load.Readable || a.HTTPStatus >= 500 || a.HTTPStatus == 408 {
 		return false
 	}
 	return a.Load.Word == answer.Failure || a.Load.Word == answer.LabelExists
 }
 
+// saysLabelExists is true for "Label Already Exists", and for a Fail whose text says the same.
+func saysLabelExists(a Attempt) bool {
+	if !a.HasAnswer {
+		return false
+	}
+	return a.Load.Word == answer.LabelExists || a.Load.Word == answer.Failure && labelUsed(a.Load.Message)
+}
+
 // labelExists judges "Label Already Exists": the begin of this request was refused because another one owns the label.
-func (s State) labelExists(a Attempt, now time.Duration) (State, Action) {
-	if !s.used && (s.tainted || !s.policy.StableLabel) {
+func (s State) labelExists(finished bool, now time.Duration) (State, Action) {
+	if !s.used && !s.policy.StableLabel {
 		// The label is random and no body ever left under it, so whoever owns it, the rows are not ours. Nothing of ours
 		// can land under it either, so it is closed.
 		return s.resend(now, true)
 	}
-	if a.Load.Existing == answer.ExistingFinished {
+	if finished {
 		return s.commit(ByLabelFinished)
 	}
+	s.doubtful = true
 	return s.startPoll(now, s.policy.LabelPoll.wait(0))
 }
 
 func (s State) startPoll(now, after time.Duration) (State, Action) {
 	s.polling, s.pollSince, s.polls, s.sawOpen, s.looks = true, now, 0, false, 0
-	if s.cancelled {
-		after = 0 // one last look
-	}
-	return s.ask(after)
+	return s.look(after)
 }
 
-func (s State) ask(after time.Duration) (State, Action) {
+// look asks for the label's state. After a cancellation it is the last look, and at once.
+func (s State) look(after time.Duration) (State, Action) {
+	if s.cancelled {
+		after = 0
+	}
 	s.polls++
 	return s, Action{Kind: AskState, After: after, Label: s.label}
 }
@@ -189,7 +208,7 @@ func (s State) polled(ev Event) (State, Action) {
 		// No information: it never arrived, was not begun yet, or was forgotten. Only the same label is safe.
 		return s.resend(ev.Now, false)
 	case answer.StatePrepare, answer.StatePrecommitted:
-		s.sawOpen = true
+		s.sawOpen, s.doubtful = true, true
 		return s.pollOn(ev.Now)
 	default:
 		if ev.Poll.Rejected {
@@ -211,7 +230,7 @@ func (s State) pollOn(now time.Duration) (State, Action) {
 		if s.looks--; s.looks == 0 {
 			return s.fail(StillOpen)
 		}
-		return s.ask(s.policy.LabelPoll.wait(0))
+		return s.look(s.policy.LabelPoll.wait(0))
 	}
 	after := s.policy.LabelPoll.wait(s.polls)
 	if over(now-s.pollSince+after, s.policy.LabelPoll.MaxElapsed) || over(now+after, s.policy.Backoff.MaxElapsed) {
@@ -226,7 +245,7 @@ func (s State) pollOn(now time.Duration) (State, Action) {
 			return s.fail(StillOpen)
 		}
 	}
-	return s.ask(after)
+	return s.look(after)
 }
 
 // resend sends again, under a fresh label if the current one is closed, unless a bound is reached.
@@ -253,7 +272,13 @@ func (s State) resend(now time.Duration, closed bool) (State, Action) {
 		s.label++
 		s.used, s.unanswered, s.doubtful, s.tainted = false, 0, false, false
 	}
-	return s, Action{Kind: Send, After: after, AtLeast: atLeast, Label: s.label, NextFE: true}
+	return s.send(Action{After: after, AtLeast: atLeast, NextFE: true})
+}
+
+func (s State) send(a Action) (State, Action) {
+	s.sending = true
+	a.Kind, a.Label = Send, s.label
+	return s, a
 }
 
 // resendWait is how long to wait before a resend, and how much of that may not be shortened.
@@ -281,7 +306,7 @@ func (s State) open() bool { return s.unanswered > 0 || s.doubtful }
 
 func (s State) commit(e Evidence) (State, Action) {
 	if s.tainted && e != BySuccess && e != ByPublishTimeout {
-		s.unanswered++
+		s.doubtful = true
 		return s.fail(StillOpen)
 	}
 	s.done = true
