@@ -99,9 +99,15 @@ max_retries: 1
 timeout: 10s
 `
 
-// fields puts the address, the table and fast in front of more fields.
+// fields adds the address and, where more does not set them, the fields of fast.
 func fields(fe, more string) string {
-	return fmt.Sprintf("fe_urls: [ %q ]\n%s\n", fe, more) + fast
+	out := fmt.Sprintf("fe_urls: [ %q ]\n%s\n", fe, more)
+	for line := range strings.Lines(fast) {
+		if key, _, found := strings.Cut(line, ":"); found && !strings.Contains(more, key+":") {
+			out += line
+		}
+	}
+	return out
 }
 
 func batchOf(rows ...string) service.MessageBatch {
@@ -154,9 +160,10 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// indent moves YAML to the right, so that it can stand under a key.
-func indent(yaml string) string {
-	return "  " + strings.ReplaceAll(strings.TrimSpace(yaml), "\n", "\n  ") + "\n"
+// indent moves YAML so many levels to the right, so that it can stand under a key.
+func indent(levels int, yaml string) string {
+	pad := strings.Repeat("  ", levels)
+	return pad + strings.ReplaceAll(strings.TrimSpace(yaml), "\n", "\n"+pad) + "\n"
 }
 
 // ownedOutput constructs the `output:` of a config as Benthos does for an output inside of another component.

@@ -82,7 +82,7 @@ func TestLints(t *testing.T) {
 				yaml += "  fe_urls: [ http://fe:8030 ]\n"
 			}
 			if c.fields != "" {
-				yaml += indent(c.fields)
+				yaml += indent(1, c.fields)
 			}
 			require.ElementsMatch(t, c.want, lintsOf(t, yaml))
 		})
@@ -92,7 +92,7 @@ func TestLints(t *testing.T) {
 func TestBrokenExpressionsAreLinted(t *testing.T) {
 	t.Parallel()
 	for _, field := range []string{"database", "table", "label"} {
-		texts := lintsOf(t, "doris_stream_load:\n  fe_urls: [ http://fe:8030 ]\n"+indent(strings.ReplaceAll("database: d\ntable: t\nlabel: ''\n", field+": ", field+": ${! this. } # ")))
+		texts := lintsOf(t, "doris_stream_load:\n  fe_urls: [ http://fe:8030 ]\n"+indent(1, strings.ReplaceAll("database: d\ntable: t\nlabel: ''\n", field+": ", field+": ${! this. } # ")))
 		require.NotEmpty(t, texts, field)
 	}
 }

@@ -119,7 +119,7 @@ func TestConfigsOfConnectRunUnchanged(t *testing.T) {
 			t.Parallel()
 			yaml := connectConfigs[name]
 			require.Empty(t, lintsOf(t, yaml))
-			ownedOutput(t, "output:\n"+indent(yaml))
+			ownedOutput(t, "output:\n"+indent(1, yaml))
 		})
 	}
 }
