@@ -1,0 +1,102 @@
+package output
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dorisload/benthos-doris/test/emulator"
+)
+
+func TestEachFailedAttemptIsALine(t *testing.T) {
+	t.Parallel()
+	e := cluster(t, emulator.Options{Faults: []emulator.Fault{{At: emulator.BEBeforeCommit, Do: emulator.TooManyVersions, Times: 2}}})
+	b := build(t, fields(e.FEURL(), target+"max_retries: 5"))
+	require.NoError(t, b.WriteBatch(within(t), batchOf(`{"id":1}`)))
+	loads := e.Loads()
+	require.Len(t, loads, 3)
+	for i, l := range loads[:2] {
+		lines := b.logs.lines("level=WARN", "label="+l.Label+" ")
+		require.Len(t, lines, 1)
+		for _, part := range []string{"to load failed (answered): Fail: ", "tablet", "; next: ", "class=capacity", "server=" + e.BEAddr(), "table=d.t"} {
+			require.Contains(t, lines[0], part)
+		}
+		require.Contains(t, lines[0], []string{"Attempt 1 ", "Attempt 2 "}[i])
+	}
+	require.Len(t, b.logs.lines("level=WARN"), 2)
+	require.Empty(t, b.logs.lines("level=ERROR"))
+}
+
+func TestDroppedRowsAreWarnedAbout(t *testing.T) {
+	t.Parallel()
+	e := cluster(t, emulator.Options{Tables: []emulator.Table{{Database: "d", Name: "t", Columns: []emulator.Column{{Name: "id", Type: "INT", NotNull: true}}}}})
+	b := build(t, fields(e.FEURL(), target+"max_filter_ratio: 0.5\nstrict_mode: true"))
+	require.NoError(t, b.WriteBatch(within(t), batchOf(`{"id":1}`, `{"id":"many"}`, `{"id":3}`)))
+	require.Equal(t, 2, e.Count("d", "t"))
+	load := e.Loads()[0]
+	lines := b.logs.lines("level=WARN", "Doris dropped 1 of 3 rows that do not fit the table (max_filter_ratio allows it), 2 are loaded")
+	require.Len(t, lines, 1)
+	require.Contains(t, lines[0], "label="+load.Label)
+	require.Contains(t, lines[0], "error page: "+load.ErrorURL)
+	require.Contains(t, lines[0], "its first lines: ")
+}
+
+func TestCountsThatDoNotMatchAreErrors(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, func(s *server) {
+		s.answer = func(r loadRequest) string { return success(r, len(r.rows)-1, 0) }
+	})
+	b := build(t, fields(s.fe.URL, target))
+	require.NoError(t, b.WriteBatch(within(t), batchOf(`{"id":1}`, `{"id":2}`, `{"id":3}`)))
+	require.Len(t, b.logs.lines("level=ERROR", "3 rows were sent, and it counts 2: 2 loaded, 0 filtered, 0 unselected"), 1)
+}
+
+func TestPublishTimeoutIsStoredAndWarnedAbout(t *testing.T) {
+	t.Parallel()
+	e := cluster(t, emulator.Options{Faults: []emulator.Fault{{At: emulator.BEBeforeCommit, Do: emulator.PublishTimeout, Times: 1}}})
+	b := build(t, fields(e.FEURL(), target))
+	require.NoError(t, b.WriteBatch(within(t), batchOf(`{"id":1}`)))
+	require.Len(t, e.Loads(), 1)
+	require.Len(t, b.logs.lines("level=WARN", "committed and becomes visible later", "label="+e.Loads()[0].Label), 1)
+}
+
+func TestALabelThatIsIgnoredIsWarnedAbout(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, func(s *server) {
+		s.answer = func(r loadRequest) string {
+			return strings.Replace(success(r, 1, 0), r.header.Get("label"), "group_commit_1234", 1)
+		}
+	})
+	p := run(t, fields(s.fe.URL, target), batchOf(`{"id":1}`))
+	require.Len(t, p.logs.lines("level=WARN", "stored the load under another label"), 1)
+	require.Equal(t, map[string]int64{"doris_labels_ignored{table=d.t}": 1}, p.metrics.snapshot(metricLabelsIgnored))
+}
+
+func TestUnresolvedLoadsAreErrorsThatNameTheLabel(t *testing.T) {
+	t.Parallel()
+	e := cluster(t, emulator.Options{Faults: []emulator.Fault{
+		{At: emulator.BEAnswer, Do: emulator.Reset},
+		{At: emulator.StateQuery, Do: emulator.HTTP, Status: 404},
+	}})
+	b := build(t, fields(e.FEURL(), target))
+	got, err := write(within(t), t, b, batchOf(`{"id":1}`, `{"id":2}`))
+	label := e.Loads()[0].Label
+	require.Contains(t, got[0], "outcome unknown")
+	require.Contains(t, got[0], "label="+label)
+	require.Contains(t, err.Error(), label)
+	require.Len(t, b.logs.lines("level=ERROR", "It is not known whether 2 rows are stored (label "+label+")"), 1)
+	require.Len(t, e.Loads(), 1, "it is not sent again")
+}
+
+func TestALabelWhoseStateNobodyTellsIsLogged(t *testing.T) {
+	t.Parallel()
+	e := cluster(t, emulator.Options{Faults: []emulator.Fault{
+		{At: emulator.BEAnswer, Do: emulator.Reset, Times: 1},
+		{At: emulator.StateQuery, Do: emulator.HTTP, Status: 503, Times: 1},
+	}})
+	b := build(t, fields(e.FEURL(), target))
+	require.NoError(t, b.WriteBatch(within(t), batchOf(`{"id":1}`)))
+	require.Len(t, b.logs.lines("level=WARN", "The state of the label cannot be learned: ", "HTTP 503", "next: ask label state"), 1)
+	require.Equal(t, 1, e.Count("d", "t"))
+}
