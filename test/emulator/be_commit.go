@@ -57,15 +57,20 @@ func (l *load) commit(rows []write) {
 	if state == Committed {
 		l.rec.Status, l.rec.Message = statusPublishTimeout, publishTimeoutMessage
 	}
-	if f, v := l.x.at(BEAfterCommit); v == over {
-		l.record()
-		return
-	} else if v == special {
-		if f.Message == "" {
-			f.Message = "[THRIFT_RPC_ERROR]failed to call frontend service"
+	if f, ok := l.x.pick(BEAfterCommit); ok {
+		if f.silent() {
+			l.record()
 		}
-		l.answerFail(f.Message)
-		return
+		switch v := l.x.do(f); {
+		case v == over:
+			return
+		case v == special:
+			if f.Message == "" {
+				f.Message = "[THRIFT_RPC_ERROR]failed to call frontend service"
+			}
+			l.answerFail(f.Message)
+			return
+		}
 	}
 	l.conclude()
 }

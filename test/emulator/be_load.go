@@ -67,16 +67,22 @@ func (l *load) struck(f Fault) bool {
 	switch f.Do {
 	case Delay, Evict, MasterSwitch, FEDown:
 		return l.x.do(f) == over && l.gone("emulator closed")
-	case Hang, BERestart:
-		l.x.do(f)
-		l.settle(f)
-		return l.gone("fault " + string(f.Do))
+	case Hang:
+		l.gone("fault hang")
+		l.x.hang(f.For, func() { l.settle(f) })
+		return true
 	}
-	// The transaction is settled before the client can see anything.
+	// The transaction is settled, and the load recorded, before the client can
+	// see anything.
 	l.settle(f)
+	if f.silent() {
+		l.gone("fault " + string(f.Do))
+	}
 	switch v := l.x.do(f); {
 	case v == over:
-		return l.gone("fault " + string(f.Do))
+		return true
+	case v == goOn:
+		return false
 	case f.Do == TooManyVersions:
 		l.answerFail("[E-235]tablet error: [E-235]failed to init rowset builder. version count: 2001, exceed limit: 2000, tablet: 10086. Please reduce the frequency of loading data or adjust the max_tablet_version_num in be.conf to a larger value.")
 	case f.Do == TxnLimit:

@@ -105,16 +105,18 @@ func (x *exchange) leave(c *conn, in *bufio.Reader) {
 }
 
 // hang reads and never answers, until the connection ends or d is over (0: no
-// bound).
-func (x *exchange) hang(d time.Duration) {
+// bound). before runs at the end, while the client cannot know of it.
+func (x *exchange) hang(d time.Duration, before func()) {
 	c, in, ok := x.take()
 	if !ok {
+		before()
 		return
 	}
 	if d == 0 {
 		d = 365 * 24 * time.Hour
 	}
 	x.drain(c, in, d)
+	before()
 	_ = c.Close()
 }
 
@@ -128,7 +130,7 @@ func (x *exchange) drain(c *conn, in *bufio.Reader, d time.Duration) {
 		return
 	}
 	_ = c.SetReadDeadline(time.Now().Add(d))
-	_, _ = io.Copy(countingWriter{x}, struct{ io.Reader }{in}) // no WriterTo: see each piece
+	_, _ = io.Copy(countingWriter{x}, in)
 }
 
 type countingWriter struct{ x *exchange }
@@ -268,7 +270,7 @@ func (x *exchange) do(f Fault) verdict {
 	case Close:
 		x.hangUp()
 	case Hang:
-		x.hang(f.For)
+		x.hang(f.For, func() {})
 	case Delay:
 		wait := time.NewTimer(f.For)
 		defer wait.Stop()

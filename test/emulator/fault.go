@@ -169,6 +169,11 @@ type InjectorFunc func(ctx context.Context, e Exchange) (Fault, bool)
 // Inject calls f.
 func (f InjectorFunc) Inject(ctx context.Context, e Exchange) (Fault, bool) { return f(ctx, e) }
 
+// silent says that a load that meets the fault gets no answer of its own.
+func (f Fault) silent() bool {
+	return f.Do == Reset || f.Do == Close || f.Do == Hang || f.Do == HTTP || f.Do == BERestart
+}
+
 // Validate says what is wrong with the fault.
 func (f Fault) Validate() error {
 	if !slices.Contains(points, f.At) {

@@ -193,3 +193,24 @@ func (c *clock) now() time.Time {
 }
 
 func (c *clock) move(d time.Duration) { c.ch <- (<-c.ch).Add(d) }
+
+func intText(n int) string { return fmt.Sprint(n) }
+
+// unescape undoes the JSON escapes of quotes.
+func unescape(text string) string { return strings.ReplaceAll(text, `\"`, `"`) }
+
+// injectAt runs do once at the given point and lets everything pass.
+func injectAt(p emulator.Point, do func()) emulator.Injector {
+	once := make(chan struct{}, 1)
+	once <- struct{}{}
+	return emulator.InjectorFunc(func(_ context.Context, e emulator.Exchange) (emulator.Fault, bool) {
+		if e.Point == p {
+			select {
+			case <-once:
+				do()
+			default:
+			}
+		}
+		return emulator.Fault{}, false
+	})
+}
