@@ -35,19 +35,38 @@ func TestCases(t *testing.T) {
 			if reason, ok := skipped[c.ID]; ok {
 				t.Skip(reason)
 			}
-			steadily(t, func() string {
-				o, err := pluginBench(t).run(c)
-				if errors.Is(err, wire.ErrNoIPv6) {
-					t.Skip(err)
+			for range 10 {
+				var o verdict.Observation
+				steadily(t, func() string {
+					var err error
+					o, err = pluginBench(t).run(c)
+					if errors.Is(err, wire.ErrNoIPv6) {
+						t.Skip(err)
+					}
+					require.NoError(t, err)
+					if wrong := verdict.Judge(c, o); len(wrong) > 0 {
+						return explain(c, wrong, o)
+					}
+					return ""
+				})
+				if t.Failed() || !beganElsewhere(o) {
+					return
 				}
-				require.NoError(t, err)
-				if wrong := verdict.Judge(c, o); len(wrong) > 0 {
-					return explain(c, wrong, o)
-				}
-				return ""
-			})
+			}
 		})
 	}
+}
+
+// beganElsewhere tells whether the first load went to the second frontend. An
+// output may begin with any, but the trouble is scripted for the first, so the
+// case is played again then.
+func beganElsewhere(o verdict.Observation) bool {
+	for _, r := range o.Traffic.Requests {
+		if r.ToFrontend() {
+			return r.Server == wire.FE2
+		}
+	}
+	return false
 }
 
 func TestSkippedCases(t *testing.T) {
