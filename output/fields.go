@@ -121,7 +121,8 @@ func loadFields() []*service.ConfigField {
 		service.NewFloatField(fieldMaxFilterRatio).
 			Description("The share of rows, from 0 to 1, that Doris may drop because they do not fit the table. The dropped rows are acknowledged, counted and warned about. Not set, nothing is sent and Doris allows none.").
 			Optional().
-			Example(0.01).
+			// The first one ends up in the configs that "create" writes, so it must not allow anything.
+			Examples(0, 0.01).
 			LintRule(maxFilterRatioLint),
 		service.NewBoolField(fieldStrictMode).
 			Description("Refuse a row with a value that cannot be converted to the type of its column, instead of storing NULL there.").

@@ -101,13 +101,14 @@ timeout: 10s
 
 // fields adds the address and, where more does not set them, the fields of fast.
 func fields(fe, more string) string {
-	out := fmt.Sprintf("fe_urls: [ %q ]\n%s\n", fe, more)
+	var out strings.Builder
+	fmt.Fprintf(&out, "fe_urls: [ %q ]\n%s\n", fe, more)
 	for line := range strings.Lines(fast) {
 		if key, _, found := strings.Cut(line, ":"); found && !strings.Contains(more, key+":") {
-			out += line
+			out.WriteString(line)
 		}
 	}
-	return out
+	return out.String()
 }
 
 func batchOf(rows ...string) service.MessageBatch {

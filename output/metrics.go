@@ -218,8 +218,7 @@ func (m *meters) finished(r streamload.Report, failure *streamload.Error) {
 
 // rejected counts the rows of a load that were refused before sending.
 func (m *meters) rejected(g *group, err error) {
-	var e *streamload.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*streamload.Error](err); ok {
 		m.count(metricRows, int64(len(e.Rejected)), m.table(g.Database, g.Table), "rejected")
 	}
 }

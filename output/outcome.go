@@ -23,8 +23,14 @@ type result struct {
 	mu     sync.Mutex
 	errs   []error // by index; nil is a message that is stored
 	failed int
+	// causes are the first reasons, more is how many others there are.
 	causes []cause
+	more   int
+	mixed  bool
 }
+
+// maxCauses bounds what is kept of the reasons in a batch that names very many tables.
+const maxCauses = 10
 
 // cause is one reason that messages failed for.
 type cause struct {
@@ -35,13 +41,21 @@ type cause struct {
 
 func newResult(batch service.MessageBatch) *result { return &result{batch: batch} }
 
-// fail records a message that never became part of a load.
-func (r *result) fail(i int, class decide.Class, err error) {
-	err = fmt.Errorf("%s: %w", class, err)
+// quoting is an error whose detail may quote a message.
+type quoting struct{ what, detail string }
+
+func (q quoting) Error() string { return q.what + ": " + q.detail }
+
+// fail records a message that never became part of a load: subject says what of it is wrong.
+func (r *result) fail(i int, class decide.Class, subject string, err error) {
+	headline := err.Error()
+	if q, ok := errors.AsType[quoting](err); ok {
+		headline = q.what
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.add(i, err)
-	r.because(class, err.Error())
+	r.add(i, fmt.Errorf("%s: %s %w", class, subject, err))
+	r.because(class, fmt.Sprintf("%s: %s %s", class, subject, headline))
 }
 
 // settle records what became of a load. err is what the client returned.
@@ -90,6 +104,11 @@ func (r *result) because(class decide.Class, headline string) {
 			return
 		}
 	}
+	r.mixed = r.mixed || len(r.causes) > 0 && r.causes[0].class != class
+	if len(r.causes) == maxCauses {
+		r.more++
+		return
+	}
 	r.causes = append(r.causes, cause{class, headline})
 }
 
@@ -112,22 +131,13 @@ func (r *result) err() error {
 // "data_quality" must not lose those that failed because no server was up.
 func (r *result) headline() string {
 	counts := fmt.Sprintf("%d of %d messages were not loaded", r.failed, len(r.batch))
-	if r.isMixed() {
+	if r.mixed {
 		return mixed + ": " + counts + ", for reasons of several kinds"
 	}
 	first := r.causes[0]
 	text := fmt.Sprintf("%s: %s: %s", first.class, counts, strings.TrimPrefix(first.headline, string(first.class)+": "))
-	if n := len(r.causes) - 1; n > 0 {
-		text += fmt.Sprintf(" (and %d more reasons of this kind)", n)
+	if n := len(r.causes) - 1 + r.more; n > 0 {
+		text += fmt.Sprintf(" (and for %d more reasons of this class)", n)
 	}
 	return text
-}
-
-func (r *result) isMixed() bool {
-	for _, c := range r.causes {
-		if c.class != r.causes[0].class {
-			return true
-		}
-	}
-	return false
 }

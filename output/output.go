@@ -79,8 +79,8 @@ func (o *output) WriteBatch(ctx context.Context, batch service.MessageBatch) err
 		loads.Go(func() { o.load(ctx, g, res) })
 	}
 	loads.Wait()
-	if res.failed > 0 && res.isMixed() {
-		// The headline cannot name them.
+	if res.mixed {
+		// The headline does not name them.
 		for _, c := range res.causes {
 			o.log.Warn(c.headline)
 		}

@@ -3,6 +3,7 @@ package output
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -86,6 +87,60 @@ func TestMessagesAreLeftAlone(t *testing.T) {
 			require.Empty(t, keys)
 		}
 		require.NoError(t, batch[i].GetError())
+	}
+}
+
+func TestFieldsBecomeHeaders(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, fields string
+		want         map[string]string
+		rows         []string
+	}{
+		{
+			"json by line", "columns: [ id, \"n = id + 1\" ]\nwhere: id > 0\nmax_filter_ratio: 0.1\nstrict_mode: true\npartitions: [ p1, p2 ]\njsonpaths: '[\"$.id\"]'\n" +
+				"json_root: $.a\nnum_as_string: true\nfuzzy_parse: true\nheaders: { timezone: UTC }\ntimeout: 1500ms",
+			map[string]string{
+				"format": "json", "read_json_by_line": "true", "strip_outer_array": "false", "columns": "id,n = id + 1", "where": "id > 0",
+				"max_filter_ratio": "0.1", "strict_mode": "true", "partitions": "p1,p2", "jsonpaths": `["$.id"]`, "json_root": "$.a",
+				"num_as_string": "true", "fuzzy_parse": "true", "timezone": "UTC", "timeout": "2", "group_commit": "off_mode",
+			},
+			[]string{`{"id":1}`, `{"id":2}`},
+		},
+		{
+			"an array", "strip_outer_array: true\ntemporary_partitions: [ tp ]",
+			map[string]string{"read_json_by_line": "false", "strip_outer_array": "true", "temporary_partitions": "tp"},
+			[]string{`[{"id":1},{"id":2}]`},
+		},
+		{
+			"csv", "format: csv\ncolumn_separator: '\\x01'\ntrim_double_quotes: true\nskip_lines: 1\nempty_field_as_null: true",
+			map[string]string{
+				"format": "csv", "column_separator": `\x01`, "line_delimiter": `\n`, "trim_double_quotes": "true", "skip_lines": "1",
+				"empty_field_as_null": "true", "strip_outer_array": "", "read_json_by_line": "",
+			},
+			[]string{`{"id":1}`, `{"id":2}`},
+		},
+		{
+			"group commit", "group_commit: async_mode",
+			map[string]string{"group_commit": "async_mode", "label": "", "max_filter_ratio": ""},
+			[]string{`{"id":1}`, `{"id":2}`},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, nil)
+			b := build(t, fields(s.fe.URL, target+c.fields))
+			require.NoError(t, b.WriteBatch(within(t), batchOf(`{"id":1}`, `{"id":2}`)))
+			require.Len(t, s.seen(), 1)
+			load := s.seen()[0]
+			for name, want := range c.want {
+				require.Equal(t, want, load.header.Get(name), name)
+			}
+			require.Equal(t, c.rows, load.rows)
+			if !strings.Contains(c.fields, "group_commit") {
+				require.Regexp(t, "^benthos_[a-z2-7]{26}$", load.header.Get("label"))
+			}
+		})
 	}
 }
 

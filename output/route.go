@@ -32,21 +32,24 @@ func (o *output) route(batch service.MessageBatch, res *result) []*group {
 		var to target
 		var err error
 		if to.database, err = database(i); err != nil {
-			res.fail(i, decide.NotFound, fmt.Errorf("the database of the message %w", err))
+			res.fail(i, decide.NotFound, "the database of the message", err)
 			continue
 		}
 		if to.table, err = table(i); err != nil {
-			res.fail(i, decide.NotFound, fmt.Errorf("the table of the message %w", err))
+			res.fail(i, decide.NotFound, "the table of the message", err)
 			continue
 		}
 		row, err := rowOf(msg)
 		if err != nil {
-			res.fail(i, decide.DataQuality, err)
+			res.fail(i, decide.DataQuality, "the content of the message", err)
 			continue
 		}
 		g := byTarget[to]
 		if g == nil {
 			g = &group{Batch: streamload.Batch{Database: to.database, Table: to.table}}
+			if len(groups) == 0 { // mostly the only one
+				g.Rows, g.indices = make([][]byte, 0, len(batch)), make([]int, 0, len(batch))
+			}
 			byTarget[to] = g
 			groups = append(groups, g)
 		}
@@ -64,17 +67,19 @@ func (o *output) evaluator(batch service.MessageBatch, expr *service.Interpolate
 		return func(int) (string, error) { return name, nil } // checked by the constructor
 	}
 	exec := batch.InterpolationExecutor(expr)
-	return func(i int) (string, error) {
-		name, err := exec.TryString(i)
-		switch {
-		case err != nil:
-			// Only the text: whatever error an expression makes must not tell Benthos something of its own.
-			return "", fmt.Errorf("cannot be worked out: %s", err.Error())
-		case isNoName(name):
-			return "", fmt.Errorf("is %q", name)
-		}
-		return name, nil
+	return func(i int) (string, error) { return evaluate(exec, i) }
+}
+
+func evaluate(exec *service.MessageBatchInterpolationExecutor, i int) (string, error) {
+	name, err := exec.TryString(i)
+	switch {
+	case err != nil:
+		// Only the text: whatever error an expression makes must not tell Benthos something of its own.
+		return "", quoting{"cannot be worked out", err.Error()}
+	case isNoName(name):
+		return "", fmt.Errorf("is %q", name)
 	}
+	return name, nil
 }
 
 // identify works out the identity of each load over its own messages, at the first of them. They are what is delivered again
@@ -86,16 +91,10 @@ func (o *output) identify(batch service.MessageBatch, groups []*group, res *resu
 		for k, i := range g.indices {
 			own[k] = batch[i]
 		}
-		id, err := own.InterpolationExecutor(o.conf.label).TryString(0)
-		switch {
-		case err != nil:
-			err = fmt.Errorf("the label of the batch cannot be worked out: %s", err.Error())
-		case isNoName(id):
-			err = fmt.Errorf("the label of the batch is %q", id)
-		}
+		id, err := evaluate(own.InterpolationExecutor(o.conf.label), 0)
 		if err != nil {
 			for _, i := range g.indices {
-				res.fail(i, decide.LabelTaken, err)
+				res.fail(i, decide.LabelTaken, "the label of the batch", err)
 			}
 			continue
 		}
@@ -112,10 +111,10 @@ func rowOf(msg *service.Message) ([]byte, error) {
 	row, err := msg.AsBytes()
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("the content of the message cannot be read: %s", err.Error())
+		return nil, quoting{"cannot be read", err.Error()}
 	case made && len(row) == 0:
 		// Benthos gives no error for this.
-		return nil, errors.New("the content of the message cannot be written as JSON")
+		return nil, errors.New("cannot be written as JSON")
 	}
 	return row, nil
 }

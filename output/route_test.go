@@ -1,6 +1,7 @@
 package output
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -126,6 +127,32 @@ func TestMixedFailuresHaveAHeadlineOfTheirOwn(t *testing.T) {
 	require.Equal(t, "mixed: 3 of 4 messages were not loaded, for reasons of several kinds", err.Error())
 	require.Len(t, b.logs.lines("level=WARN", "capacity: load into d.b failed"), 1)
 	require.NotEmpty(t, b.logs.lines("level=WARN", "not_found: the table of the message is"))
+}
+
+func TestHeadlinesDoNotRepeatWhatExpressionsQuote(t *testing.T) {
+	t.Parallel()
+	e := cluster(t, emulator.Options{})
+	b := build(t, fields(e.FEURL(), "database: d\ntable: t${! this.n.number() }"))
+	got, err := write(within(t), t, b, batchOf(`{"n":"card 4111"}`, `{"n":"card 4222"}`))
+	require.Contains(t, got[0], "not_found: the table of the message cannot be worked out: ")
+	require.Contains(t, got[0], "4111")
+	require.EqualError(t, err, "not_found: 2 of 2 messages were not loaded: the table of the message cannot be worked out")
+}
+
+// A batch may name thousands of tables; its headline stays one line.
+func TestHeadlinesOfManyReasonsStayShort(t *testing.T) {
+	t.Parallel()
+	e := cluster(t, emulator.Options{Faults: []emulator.Fault{{At: emulator.BEBegin, Do: emulator.TxnLimit}}})
+	b := build(t, fields(e.FEURL(), "database: d\ntable: t${! this.n }\nmax_in_flight: 1\nmax_retries: -1"))
+	rows := make([]string, 3*maxCauses)
+	for i := range rows {
+		rows[i] = fmt.Sprintf(`{"n":%d}`, i)
+	}
+	got, err := write(within(t), t, b, batchOf(rows...))
+	require.Len(t, got, len(rows))
+	require.Contains(t, err.Error(), "capacity: 30 of 30 messages were not loaded: load into d.t0 failed: ")
+	require.Contains(t, err.Error(), "(and for 29 more reasons of this class)")
+	require.Less(t, len(err.Error()), 2000)
 }
 
 // Within one load: a row that is no object, and a server that is down, are two kinds of failure too.
