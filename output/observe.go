@@ -74,7 +74,7 @@ func (o *observer) Finished(r streamload.Report, failure *streamload.Error) {
 		log.Infof("The load was found to be committed by its label (%s) and was not stored a second time", r.Evidence)
 	}
 	if r.Filtered > 0 {
-		log.Warnf("Doris dropped %d of %d rows that do not fit the table (max_filter_ratio allows it), %d are loaded; error page: %s%s",
+		log.Warnf("Doris filtered %d of %d rows out because they do not fit the table (max_filter_ratio allows it), %d are loaded; error page: %s%s",
 			r.Filtered, r.Rows, r.Loaded, orNone(r.ErrorURL), firstLines(r.ErrorLines))
 	}
 	if n := r.Unaccounted(); n != 0 {

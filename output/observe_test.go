@@ -35,7 +35,7 @@ func TestDroppedRowsAreWarnedAbout(t *testing.T) {
 	require.NoError(t, b.WriteBatch(within(t), batchOf(`{"id":1}`, `{"id":"many"}`, `{"id":3}`)))
 	require.Equal(t, 2, e.Count("d", "t"))
 	load := e.Loads()[0]
-	lines := b.logs.lines("level=WARN", "Doris dropped 1 of 3 rows that do not fit the table (max_filter_ratio allows it), 2 are loaded")
+	lines := b.logs.lines("level=WARN", "Doris filtered 1 of 3 rows out because they do not fit the table (max_filter_ratio allows it), 2 are loaded")
 	require.Len(t, lines, 1)
 	require.Contains(t, lines[0], "label="+load.Label)
 	require.Contains(t, lines[0], "error page: "+load.ErrorURL)
