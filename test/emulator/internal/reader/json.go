@@ -94,6 +94,7 @@ func (j JSON) document(doc []byte, yield Yield) bool {
 			return yield(row)
 		}
 		if j.Strip && value[0] == '[' {
+			j.Root = nil // it was applied already
 			return j.array(value, yield)
 		}
 		return yield(j.object(value))
@@ -112,8 +113,7 @@ func (j JSON) root(value []byte) ([]byte, Row, bool) {
 	return found, Row{}, true
 }
 
-// array reads a whole array. An element that is no object spoils the array as
-// one bad row.
+// array reads a whole array. A syntax error anywhere makes it one bad row.
 func (j JSON) array(value []byte, yield Yield) bool {
 	var rows []Row
 	s := scanner{b: value}
@@ -122,19 +122,11 @@ func (j JSON) array(value []byte, yield Yield) bool {
 		if err != nil {
 			return err
 		}
-		if item[0] == '{' && s.i > 0 {
-			if found, row, ok := j.root(item); !ok {
-				rows = append(rows, row)
-				return nil
-			} else {
-				item = found
-			}
+		found, row, ok := j.root(item)
+		if ok {
+			row = j.object(found)
 		}
-		if item[0] != '{' {
-			rows = append(rows, bad(item, "Not object item"))
-			return nil
-		}
-		rows = append(rows, j.object(item))
+		rows = append(rows, row)
 		return nil
 	})
 	switch {
