@@ -131,15 +131,14 @@ func ParseLoad(body []byte) Load {
 			a.Timings[strings.TrimSuffix(k, "TimeMs")] = o.number(k)
 		}
 	}
-	if strings.EqualFold(strings.TrimSpace(a.ExistingWord), "FINISHED") {
+	if !contradict(o.all("ExistingJobStatus")) && strings.EqualFold(strings.TrimSpace(a.ExistingWord), "FINISHED") {
 		a.Existing = ExistingFinished
 	}
-	switch status, found := o.find("Status", "status"); {
-	case found:
-		a.Status = plainText(status)
-		a.Word = wordOf(a.Status)
-		if o.contradicts("Status") {
-			a.Word = Unclear
+	switch status := o.all("Status", "status"); {
+	case len(status) > 0:
+		a.Status = plainText(status[0])
+		if !contradict(status) {
+			a.Word = wordOf(a.Status)
 		}
 	default:
 		code, hasCode := o.find("code")

@@ -12,6 +12,10 @@ import (
 
 const excerptBytes = 300
 
+// maxMembers is several times what any server sends. An object of millions of tiny members would take many times its own
+// size in memory.
+const maxMembers = 256
+
 // member is one key of the outermost object, in the order sent.
 type member struct {
 	key string
@@ -37,6 +41,9 @@ func parseObject(body []byte) (object, bool) {
 	}
 	var o object
 	for dec.More() {
+		if len(o) == maxMembers {
+			return nil, false
+		}
 		t, err := dec.Token()
 		if err != nil {
 			return nil, false
@@ -54,41 +61,42 @@ func parseObject(body []byte) (object, bool) {
 	if t, err := dec.Token(); err != nil || t != json.Delim('}') {
 		return nil, false
 	}
-	if _, err := dec.Token(); err != io.EOF { //nolint:errorlint // json.Decoder returns io.EOF itself
+	if _, err := dec.Token(); err != io.EOF {
 		return nil, false
 	}
 	return o, true
 }
 
-// find returns the first value of the first name that is there: each name exactly as written first, then in any letter case.
-func (o object) find(names ...string) (json.RawMessage, bool) {
-	for _, name := range names {
-		for _, m := range o {
-			if m.key == name {
-				return m.raw, true
+// all returns the values of the first name that is there: each name exactly as written first, then in any letter case.
+func (o object) all(names ...string) (values []json.RawMessage) {
+	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
+		for _, name := range names {
+			for _, m := range o {
+				if same(m.key, name) {
+					values = append(values, m.raw)
+				}
+			}
+			if len(values) > 0 {
+				return values
 			}
 		}
 	}
-	for _, name := range names {
-		for _, m := range o {
-			if strings.EqualFold(m.key, name) {
-				return m.raw, true
-			}
-		}
-	}
-	return nil, false
+	return nil
 }
 
-// contradicts is true when a key that is written exactly so has two different values.
-func (o object) contradicts(name string) bool {
-	var first json.RawMessage
-	for _, m := range o {
-		if m.key != name {
-			continue
-		}
-		if first == nil {
-			first = m.raw
-		} else if !bytes.Equal(first, m.raw) {
+// find returns the first of all.
+func (o object) find(names ...string) (json.RawMessage, bool) {
+	values := o.all(names...)
+	if len(values) == 0 {
+		return nil, false
+	}
+	return values[0], true
+}
+
+// contradict is true when the values do not all say the same.
+func contradict(values []json.RawMessage) bool {
+	for _, v := range values {
+		if plainText(v) != plainText(values[0]) {
 			return true
 		}
 	}
@@ -145,7 +153,7 @@ func Excerpt(body []byte) string {
 		body = body[:4*excerptBytes]
 	}
 	s := strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == utf8.RuneError {
+		if r == utf8.RuneError || !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r

@@ -60,20 +60,34 @@ func ParseState(body []byte) State {
 		return State{Message: Excerpt(body)}
 	}
 	var a State
-	if raw, found := o.find("code"); found {
-		a.Code, a.HasCode = integer(raw)
-		if !a.HasCode {
-			a.Code, a.HasCode = -1, true
+	for _, raw := range o.all("code") {
+		a.HasCode = true
+		if n, isNumber := integer(raw); isNumber {
+			a.Code = n
+		} else {
+			a.Code = -1
 		}
-	}
-	word := o.text("data")
-	if w := o.text("state"); w != "" {
-		word = w
+		if a.Code != 0 {
+			break // one that is not 0 counts, whatever else there is
+		}
 	}
 	// An error text stands where the state would be, so the code and the status are looked at first.
 	refused := a.Code != 0
-	if s := o.text("status"); s != "" && !strings.EqualFold(s, "OK") && !strings.EqualFold(s, "Success") {
-		refused = true
+	for _, raw := range o.all("status") {
+		if s := plainText(raw); s != "" && !strings.EqualFold(s, "OK") && !strings.EqualFold(s, "Success") {
+			refused = true
+		}
+	}
+	// StarRocks says "state", Doris "data".
+	word := ""
+	for _, raw := range append(o.all("state"), o.all("data")...) {
+		switch said := plainText(raw); {
+		case said == "":
+		case word == "":
+			word = said
+		case word != said:
+			refused = true
+		}
 	}
 	if !refused {
 		a.State = stateOf(word)
