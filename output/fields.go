@@ -19,9 +19,10 @@ func targetFields() []*service.ConfigField {
 			Example("shop").
 			Example(`${! meta("database") }`),
 		service.NewInterpolatedStringField(fieldTable).
-			Description("The table. It can depend on the message: a batch becomes one load for each table, and each message gets the result of its own. A message for which it is empty or `null` fails.").
+			Description("The table. It can depend on the message: a batch becomes one load for each table, and each message gets the result of its own. A message for which it is empty or `null` fails. In the middle of a name a missing field becomes the text `null` unseen; `not_null()` makes such a message fail too.").
 			Example("orders").
-			Example("${! this.type }"),
+			Example("${! this.type }").
+			Example("events_${! this.type.not_null() }"),
 	}
 }
 

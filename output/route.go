@@ -28,6 +28,7 @@ func (o *output) route(batch service.MessageBatch, res *result) []*group {
 	type target struct{ database, table string }
 	byTarget := map[target]*group{}
 	var groups []*group
+	var last *group
 	for i, msg := range batch {
 		var to target
 		var err error
@@ -44,7 +45,10 @@ func (o *output) route(batch service.MessageBatch, res *result) []*group {
 			res.fail(i, decide.DataQuality, "the content of the message", err)
 			continue
 		}
-		g := byTarget[to]
+		g := last
+		if g == nil || g.Database != to.database || g.Table != to.table {
+			g = byTarget[to]
+		}
 		if g == nil {
 			g = &group{Batch: streamload.Batch{Database: to.database, Table: to.table}}
 			if len(groups) == 0 { // mostly the only one
@@ -54,6 +58,7 @@ func (o *output) route(batch service.MessageBatch, res *result) []*group {
 			groups = append(groups, g)
 		}
 		g.Rows, g.indices = append(g.Rows, row), append(g.indices, i)
+		last = g
 	}
 	if o.conf.label == nil {
 		return groups

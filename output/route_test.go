@@ -115,6 +115,17 @@ func TestMessagesWithoutATable(t *testing.T) {
 	}
 }
 
+func TestMissingPartsOfNames(t *testing.T) {
+	t.Parallel()
+	e := cluster(t, emulator.Options{})
+	b := build(t, fields(e.FEURL(), "database: d\ntable: events_${! this.type.not_null() }"))
+	got, err := write(within(t), t, b, batchOf(`{"type":"a"}`, `{"type":null}`, `{}`))
+	require.EqualError(t, err, "not_found: 2 of 3 messages were not loaded: the table of the message cannot be worked out")
+	require.Len(t, got, 2)
+	require.Equal(t, 1, e.Count("d", "events_a"))
+	require.Len(t, e.Loads(), 1)
+}
+
 // Failures of different classes under one headline must not be dropped by a pattern for one of them.
 func TestMixedFailuresHaveAHeadlineOfTheirOwn(t *testing.T) {
 	t.Parallel()
