@@ -94,6 +94,7 @@ func parse(args []string, stdout io.Writer) (config, error) {
 	if set.NArg() > 0 {
 		return c, fmt.Errorf("unexpected argument %q (-h shows the flags)", set.Arg(0))
 	}
+	c.opt.KeepRecords = 10_000 // it may run for a long time
 	c.opt.FEAddrs, c.opt.BEAddrs = list(*fe), list(*be)
 	if len(c.opt.FEAddrs) == 0 || len(c.opt.BEAddrs) == 0 {
 		return c, fmt.Errorf("-fe and -be need an address each")

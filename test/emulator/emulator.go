@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -21,7 +22,7 @@ type Emulator struct {
 	logs   *errorLogs
 	fes    []*node
 	bes    []*node
-	dead   string // an address where nobody listens
+	dead   *deadEnd
 	master atomic.Int64
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -84,7 +85,7 @@ func Start(opt Options) (*Emulator, error) {
 		}
 	}
 	var err error
-	if e.dead, err = deadAddr(); err != nil {
+	if e.dead, err = newDeadEnd(); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
@@ -122,6 +123,7 @@ func (e *Emulator) Close() error {
 		n.down(false)
 	}
 	e.busy.Wait()
+	e.dead.close()
 	return nil
 }
 
@@ -139,13 +141,33 @@ func (e *Emulator) enter() bool {
 
 func (e *Emulator) nodes() []*node { return append(append([]*node(nil), e.fes...), e.bes...) }
 
-func deadAddr() (string, error) {
-	l, err := listen("127.0.0.1:0", nil)
+// deadEnd is an address where nobody listens and nobody else can: the local end
+// of a connection to ourselves.
+type deadEnd struct {
+	addr string
+	ln   *listener
+	near net.Conn
+}
+
+func newDeadEnd() (*deadEnd, error) {
+	ln, err := listen("127.0.0.1:0", nil)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	defer l.end(false)
-	return l.Addr().String(), nil
+	var d net.Dialer
+	near, err := d.DialContext(context.Background(), "tcp", ln.Addr().String())
+	if err != nil {
+		ln.end(false)
+		return nil, err
+	}
+	return &deadEnd{addr: near.LocalAddr().String(), ln: ln, near: near}, nil
+}
+
+func (d *deadEnd) close() {
+	if d != nil {
+		_ = d.near.Close()
+		d.ln.end(false)
+	}
 }
 
 // up lets the node listen; it does nothing when it does.
@@ -163,6 +185,15 @@ func (e *Emulator) up(n *node) error {
 		config = nil
 	}
 	ln, err := listen(n.addr, config)
+	for try := 0; n.public != "" && errors.Is(err, syscall.EADDRINUSE) && try < 100; try++ {
+		// The port of a node that was down may be held for a moment.
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-e.ctx.Done():
+			return net.ErrClosed
+		}
+		ln, err = listen(n.addr, config)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", n.name, err)
 	}
@@ -245,4 +276,4 @@ func (e *Emulator) BEAddrs() []string {
 }
 
 // DeadAddr is a host:port where nobody listens.
-func (e *Emulator) DeadAddr() string { return e.dead }
+func (e *Emulator) DeadAddr() string { return e.dead.addr }

@@ -100,7 +100,7 @@ func (f Fault) String() string {
 	out := string(f.At) + ":do=" + string(f.Do)
 	add := func(key, value string, on bool) {
 		if on {
-			if strings.ContainsAny(value, ",\"\n\\") {
+			if strings.ContainsAny(value, ",\"\n\\") || strings.TrimSpace(value) != value {
 				value = strconv.Quote(value)
 			}
 			out += "," + key + "=" + value

@@ -164,6 +164,10 @@ func (x *exchange) feLoad() {
 		x.failed("Header `group_commit` can only be `sync_mode`, `async_mode` or `off_mode`.")
 		return
 	}
+	if token := x.r.Header.Get("token"); token != "" { // no cluster token fits
+		x.entity(unauthorized("Invalid token: " + token))
+		return
+	}
 	u, ok := x.login()
 	if !ok {
 		return
@@ -208,7 +212,7 @@ func (x *exchange) redirectToBE() {
 	var host string
 	switch {
 	case v == special && f.Do == DeadBE:
-		host = x.e.dead
+		host = x.e.dead.addr
 	case v == special && f.Do == Fail:
 		x.failed(f.Message)
 		return

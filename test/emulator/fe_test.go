@@ -1,7 +1,10 @@
 package emulator_test
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -24,6 +27,7 @@ func TestFEChecksInOrder(t *testing.T) {
 	}{
 		{"group commit word before all", "/api/db/t", []string{"group_commit: on", "Authorization: -"}, `{"status":"FAILED","msg":"Header ` + "`group_commit` can only be `sync_mode`, `async_mode` or `off_mode`" + `."}`},
 		{"no auth before Expect", "/api/db/t", []string{"Authorization: -"}, `{"msg":"Unauthorized","code":401,"data":"Need auth information.","count":0}`},
+		{"token", "/api/db/t", []string{"token: abc", "Authorization: -"}, `{"msg":"Unauthorized","code":401,"data":"Invalid token: abc","count":0}`},
 		{"unreadable auth", "/api/db/t", []string{"Authorization: Basic ???"}, `{"msg":"Unauthorized","code":401,"data":"Need auth information.","count":0}`},
 		{"wrong password", "/api/db/t", []string{"Authorization: Basic Ym9iOng="}, `{"msg":"Unauthorized","code":401,"data":"errCode = 2, detailMessage = Access denied for user 'bob@127.0.0.1' (using password: YES)","count":0}`},
 		{"no Expect before the table", "/api/db/", []string{}, `{"status":"FAILED","msg":"There is no 100-continue header"}`},
@@ -210,4 +214,33 @@ func TestFEGoesDownAndComesBack(t *testing.T) {
 	require.NoError(t, emu.StartFE(0))
 	require.NoError(t, emu.StartFE(0), "a second start does nothing")
 	require.Equal(t, 200, do(t, http.MethodGet, emu.FEURL()+"/api/health", "").http)
+}
+
+func TestFEOverTLS(t *testing.T) {
+	t.Parallel()
+	// The test server of the standard library has a certificate at hand.
+	srv := httptest.NewTLSServer(nil)
+	defer srv.Close()
+	emu := start(t, emulator.Options{FEs: 2, FETLS: &tls.Config{Certificates: srv.TLS.Certificates, MinVersion: tls.VersionTLS12}})
+	require.True(t, strings.HasPrefix(emu.FEURL(), "https://127.0.0.1:"))
+	hc := client(t)
+	tr, ok := hc.Transport.(*http.Transport)
+	require.True(t, ok)
+	pool := x509.NewCertPool()
+	pool.AddCert(srv.Certificate())
+	tr.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	for _, tc := range []struct{ method, url, location string }{
+		{http.MethodPut, emu.FEURL() + "/api/db/t/_stream_load", "http://root:@" + emu.BEAddr() + "/api/db/t/_stream_load?"},
+		{http.MethodGet, emu.FEURLs()[1] + "/api/db/get_load_state?label=x", strings.Replace(emu.FEURL(), "://", "://root:@", 1) + "/api/db/get_load_state?label=x"},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), tc.method, tc.url, nil)
+		require.NoError(t, err)
+		req.SetBasicAuth("root", "")
+		req.Header.Set("Expect", "100-continue")
+		resp, err := hc.Do(req)
+		require.NoError(t, err)
+		_ = resp.Body.Close()
+		require.Equal(t, http.StatusTemporaryRedirect, resp.StatusCode)
+		require.Equal(t, tc.location, resp.Header.Get("Location"))
+	}
 }

@@ -27,12 +27,18 @@ type JSON struct {
 	// NotNull marks columns that refuse a JSON null; same length as Columns
 	// or empty.
 	NotNull []bool
+
+	index map[string]int // of Columns, made by Read
 }
 
 const stage1 = "Parse json data for JsonDoc failed. code: %d, error info: %s"
 
 // Read gives the rows of the body, in order.
 func (j JSON) Read(body []byte, yield Yield) {
+	j.index = make(map[string]int, len(j.Columns))
+	for i, name := range j.Columns {
+		j.index[name] = i
+	}
 	if !j.ByLine {
 		j.document(body, yield)
 		return
@@ -176,17 +182,13 @@ func (j JSON) object(value []byte) Row {
 			}
 		}
 	} else {
-		index := make(map[string]int, len(j.Columns))
-		for i, name := range j.Columns {
-			index[name] = i
-		}
 		s := scanner{b: value}
 		_ = s.members(0, func(key []byte) error { // the text was scanned before
 			raw, err := s.raw()
 			if err != nil {
 				return err
 			}
-			i, ok := index[string(key)]
+			i, ok := j.index[string(key)]
 			if ok && row.Cells[i].Missing && !set(i, raw) { // the first of equal keys wins
 				return errJSON
 			}
