@@ -1,5 +1,114 @@
 // Package emulator is Apache Doris as a Stream Load client sees it: frontends
-// and backends over HTTP, in memory, with transactions, labels, typed tables and
-// faults on demand. It is for trying pipelines, for demonstrations and for tests;
-// the rows are gone when it is closed.
+// (FE) and backends (BE) over HTTP, in memory, with transactions, labels, typed
+// tables and faults on demand. It is for trying pipelines, for demonstrations and
+// for tests. Nothing is kept when it is closed.
+//
+//	emu := emulator.New(t, emulator.Options{AutoCreate: true})
+//	// ... load through emu.FEURL() ...
+//	require.Equal(t, 3, emu.Count("demo", "events"))
+//
+// It behaves like Doris 3.1 as far as that is written down in its documentation
+// and source (be/src/http/action/stream_load.cpp, httpv2/rest/LoadAction.java,
+// DatabaseTransactionMgr.java and others). What it does not do it refuses, with an
+// answer in the form of Doris that names the emulator.
+//
+// # Frontends
+//
+// PUT /api/{db}/{table}/_stream_load is answered from the header alone, without
+// 100 Continue and without reading the body, in the order of Doris: the word in
+// group_commit, token, account, Expect, names, LOAD grant, group commit target,
+// backend. Success is 307 with user and password in Location and a "?" at its end;
+// backends take turns. Bytes that come in spite of that are counted
+// (Emulator.FEBodyBytes). The connection is closed afterwards, see
+// Options.AfterRedirect. Errors are HTTP 200 with {"status":"FAILED","msg":...} or
+// {"msg":...,"code":...,"data":...,"count":0}.
+//
+// There are also get_load_state, _cancel (POST), _stream_load_2pc, _schema,
+// backends, bootstrap and health. The first two are sent on by FEs that are not
+// the master.
+//
+// # Backends
+//
+// PUT /api/{db}/{table}/_stream_load checks the header (group commit and label,
+// form of the Authorization header, format, size, framing, timeout), begins the
+// transaction (account, grant, database, table, timeout range, label form, label in
+// use, running transactions), and plans (columns, where and the rest), all before
+// the first byte of the body. A failure is answered at once, without 100 Continue.
+// Then the body is read, parsed and judged, the transaction is committed and made
+// visible, and the answer is the JSON of Doris. A client that goes away in the
+// middle of the body aborts the transaction, one that goes away later does not.
+//
+// There are also _stream_load_2pc, _load_error_log and health.
+//
+// # Data
+//
+// Formats: json (by line, outer array, both, one document; json_root, jsonpaths of
+// names and indexes), csv, csv_with_names, csv_with_names_and_types (with
+// separators of any length and in the \x01 form, enclose, escape,
+// trim_double_quotes, skip_lines, empty_field_as_null), each plain or with
+// compress_type gz.
+//
+// The header columns takes names and expressions, where and delete take
+// conditions. They may use literals, names, + - * / %, comparisons, AND, OR, NOT,
+// IN, BETWEEN, IS NULL, CASE WHEN, and the functions concat, upper, lower, trim,
+// ltrim, rtrim, reverse, length, char_length, substr, left, replace, abs, mod,
+// ifnull, nvl, coalesce, nullif, if. Arithmetic is exact.
+//
+// Types: BOOLEAN, TINYINT to LARGEINT, DECIMAL, FLOAT, DOUBLE, CHAR, VARCHAR,
+// STRING, DATE, DATETIME, JSON, ARRAY (of those; in JSON notation). A text that is
+// no value of its column becomes NULL, or the row is filtered when the column is
+// NOT NULL or strict_mode is on. A text that is too long is filtered always.
+//
+// Models: DUPLICATE; UNIQUE with sequence column, merge_type, delete and
+// __DORIS_DELETE_SIGN__; AGGREGATE with REPLACE and SUM.
+//
+// # Tables
+//
+// Tables are declared in Options.Tables, by CreateTable, or in a file (ReadTables).
+// With Options.AutoCreate a load into an unknown table creates it, and its database,
+// with nullable columns and the model DUPLICATE: for JSON one column for each key
+// of the first readable row (text and null: STRING, whole number: BIGINT, other
+// number: DOUBLE, true and false: BOOLEAN, object and array: JSON); with the header
+// columns one STRING for each name in it; for CSV the names of its first line, or
+// c1, c2, ..., all STRING. The columns are not changed by later loads; keys that
+// have no column are ignored, as in Doris.
+//
+// # Transactions
+//
+// A label is UNKNOWN, PREPARE, PRECOMMITTED, COMMITTED, VISIBLE or ABORTED; only an
+// ABORTED (or forgotten) one can be used again. Transactions of one table become
+// visible in the order of their commits; while one is held back those after it
+// answer Publish Timeout as well. Timeouts, retention by age and by count, and
+// delayed visibility follow the clock in Options.Now and are applied whenever the
+// database is looked at. Doris does it every 30 seconds.
+//
+// # Faults
+//
+// A Fault happens at a Point of an exchange, at most one for each point that an
+// exchange passes: those injected by Emulator.Inject, Options.Faults or over HTTP
+// are asked in order, then Options.Injector. At fe.* points both loads and
+// two-phase calls are struck.
+//
+// # Reading back over HTTP
+//
+// An FE also answers, without an account:
+//
+//	GET    /emulator/tables                          tables, columns and row counts
+//	GET    /emulator/{db}/{table}/rows?limit=&offset=  {"total":n,"rows":[{...}]}; limit is 1000 by default
+//	GET    /emulator/loads                           what became of each load (see Load)
+//	GET    /emulator/faults                          faults in place and their hits
+//	POST   /emulator/faults                          more faults, one to a line (see ParseFault)
+//	DELETE /emulator/faults                          no more faults
+//
+// # Limits
+//
+// Refused: parquet, orc, arrow, hive_text; compressions other than gz;
+// partial_columns and unique_key_update_mode other than UPSERT; negative;
+// http_stream; redirect-policy other than direct and random-be; MAP, STRUCT,
+// VARIANT, BITMAP, HLL and the like; other expressions than those above.
+//
+// Different from Doris: partitions are names only, rows are not placed in them.
+// Group commit makes every load an interval of its own. A request with both
+// Content-Length and chunked framing is taken as chunked, and an Expect header
+// other than 100-continue is answered with 417, by the HTTP library.
 package emulator
