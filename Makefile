@@ -33,6 +33,11 @@ build: ## Static binaries into bin/ (VERSION=... to stamp another version)
 	@mkdir -p bin
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/benthos-doris ./cmd/doris-emulator
 
+# With the flags of build, so that what both need is compiled once.
+.PHONY: demo
+demo: build ## Load thousands of real events through a pipeline into the emulator and count them on both sides
+	@CGO_ENABLED=0 $(GO) run -trimpath ./cmd/demo $(ARGS)
+
 .PHONY: emulator
 emulator: ## Run the Doris emulator (ARGS='-help' lists its flags)
 	$(GO) run ./cmd/doris-emulator $(ARGS)
