@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -84,7 +85,7 @@ func parse(args []string, stdout io.Writer) (config, error) {
 	})
 	if err := set.Parse(args); err != nil {
 		if err == flag.ErrHelp { //nolint:errorlint // the flag package returns it bare
-			fmt.Fprint(stdout, usage)
+			say(stdout, "%s", usage)
 			set.SetOutput(stdout)
 			set.PrintDefaults()
 			return c, err
@@ -97,10 +98,10 @@ func parse(args []string, stdout io.Writer) (config, error) {
 	c.opt.KeepRecords = 10_000 // it may run for a long time
 	c.opt.FEAddrs, c.opt.BEAddrs = list(*fe), list(*be)
 	if len(c.opt.FEAddrs) == 0 || len(c.opt.BEAddrs) == 0 {
-		return c, fmt.Errorf("-fe and -be need an address each")
+		return c, errors.New("-fe and -be need an address each")
 	}
 	if c.opt.LabelKeepMax <= 0 || c.opt.LabelKeepCount <= 0 || c.opt.MaxRunningTxns <= 0 {
-		return c, fmt.Errorf("-label-keep, -label-keep-count and -max-running-txns must be above 0")
+		return c, errors.New("-label-keep, -label-keep-count and -max-running-txns must be above 0")
 	}
 	if *tables != "" && !c.version {
 		var err error
@@ -113,7 +114,7 @@ func parse(args []string, stdout io.Writer) (config, error) {
 
 func list(text string) []string {
 	var out []string
-	for _, one := range strings.Split(text, ",") {
+	for one := range strings.SplitSeq(text, ",") {
 		if one = strings.TrimSpace(one); one != "" {
 			out = append(out, one)
 		}
@@ -126,7 +127,7 @@ func account(text string) (emulator.User, error) {
 	// A password may hold colons, a list of databases may not.
 	i := strings.LastIndex(rest, ":")
 	if !ok || i < 0 || name == "" {
-		return emulator.User{}, fmt.Errorf("want name:password:databases")
+		return emulator.User{}, errors.New("want name:password:databases")
 	}
 	return emulator.User{Name: name, Password: rest[:i], Load: list(rest[i+1:])}, nil
 }
@@ -138,5 +139,5 @@ func faultHelp() string {
 		"at some points: fail truncate publish-timeout too-many-versions txn-limit dead-be\n" +
 		"no-backend set-state\n" +
 		"keys: do times skip db table label p keep commit-after for bytes status body\n" +
-		"content-type message"
+		"content-type location message"
 }

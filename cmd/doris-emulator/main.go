@@ -34,10 +34,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
-		fmt.Fprintln(stderr, "doris-emulator:", err)
+		say(stderr, "doris-emulator: %v\n", err)
 		return 2
 	case cfg.version:
-		fmt.Fprintln(stdout, "doris-emulator", version())
+		say(stdout, "doris-emulator %s\n", version())
 		return 0
 	}
 	if !cfg.quiet {
@@ -45,20 +45,25 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	emu, err := emulator.Start(cfg.opt)
 	if err != nil {
-		fmt.Fprintln(stderr, "doris-emulator:", err)
+		say(stderr, "doris-emulator: %v\n", err)
 		if errors.Is(err, syscall.EADDRINUSE) {
-			fmt.Fprintln(stderr, "Another program listens there. Choose other addresses with -fe and -be.")
+			say(stderr, "Another program listens there. Choose other addresses with -fe and -be.\n")
 		}
 		return 1
 	}
-	fmt.Fprintf(stdout, "doris-emulator %s is ready: FE %s, BE %s\n", version(), strings.Join(emu.FEURLs(), " "), strings.Join(emu.BEAddrs(), " "))
+	say(stdout, "doris-emulator %s is ready: FE %s, BE %s\n", version(), strings.Join(emu.FEURLs(), " "), strings.Join(emu.BEAddrs(), " "))
 	<-ctx.Done()
 	if err := emu.Close(); err != nil {
-		fmt.Fprintln(stderr, "doris-emulator:", err)
+		say(stderr, "doris-emulator: %v\n", err)
 		return 1
 	}
-	fmt.Fprintln(stdout, "doris-emulator stopped")
+	say(stdout, "doris-emulator stopped\n")
 	return 0
+}
+
+// say prints; who does not listen is not told that.
+func say(out io.Writer, format string, args ...any) {
+	_, _ = fmt.Fprintf(out, format, args...)
 }
 
 // logTo prints one line for each load.
@@ -76,7 +81,7 @@ func logTo(out io.Writer) func(emulator.Load) {
 			line += fmt.Sprintf(" message=%q", l.Message)
 		}
 		<-lines
-		fmt.Fprintln(out, line)
+		say(out, "%s\n", line)
 		lines <- ""
 	}
 }

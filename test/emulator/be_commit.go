@@ -61,10 +61,11 @@ func (l *load) commit(rows []write) {
 		if f.silent() {
 			l.record()
 		}
-		switch v := l.x.do(f); {
-		case v == over:
+		switch l.x.do(f) {
+		case goOn:
+		case over:
 			return
-		case v == special:
+		case special:
 			if f.Message == "" {
 				f.Message = "[THRIFT_RPC_ERROR]failed to call frontend service"
 			}

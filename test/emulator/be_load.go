@@ -137,8 +137,7 @@ func (l *load) abort(reason string) {
 // fail aborts the transaction, if any, and answers with the error.
 func (l *load) fail(err error) {
 	l.abort(err.Error())
-	var used *labelUsed
-	if errors.As(err, &used) {
+	if used, ok := errors.AsType[*labelUsed](err); ok {
 		l.existing = used.state.jobStatus()
 		l.rec.Status, l.rec.Message = statusLabelExists, err.Error()
 		l.conclude()
@@ -225,8 +224,7 @@ func (l *load) body() ([]byte, bool) {
 
 // senderGone ends a load whose body did not arrive whole; it returns false.
 func (l *load) senderGone(err error) bool {
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) { // only a chunked body gets this far
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok { // only a chunked body gets this far
 		l.abort("cancelled: body too large")
 		l.gone("body too large")
 		l.x.answer(http.StatusRequestEntityTooLarge, "text/html", []byte("<html><body>413 Request Entity Too Large</body></html>"))

@@ -23,7 +23,7 @@ func TestBEAnswerIsPrettyAndOrdered(t *testing.T) {
 	require.Equal(t, "text/html; charset=ISO-8859-1", r.header.Get("Content-Type"))
 	got := regexp.MustCompile(`(Ms|TxnId)": \d+`).ReplaceAllString(r.raw, `$1": N`)
 	got = regexp.MustCompile(`http://.*"`).ReplaceAllString(got, `URL"`)
-	require.Equal(t, `{
+	exact(t, `{
     "TxnId": N,
     "Label": "abc",
     "Comment": "a \"b\"",
@@ -121,7 +121,7 @@ func TestBERefusesAtTheHeader(t *testing.T) {
 			w.send("PUT /api/" + db + "/" + table + "/_stream_load HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n" +
 				"Content-Length: " + intText(tc.size) + "\r\n" + strings.Join(tc.headers, "\r\n") + "\r\n\r\n")
 			resp, text := w.answer()
-			require.Equal(t, http.StatusOK, resp.StatusCode, "no 100 before it")
+			require.Equal(t, http.StatusOK, resp.status, "no 100 before it")
 			require.Contains(t, text, `"Status": "`+tc.status+`"`)
 			require.Contains(t, unescape(text), tc.message)
 		})
@@ -180,7 +180,7 @@ func TestBEFraming(t *testing.T) {
 	w = dial(t, emu.BEAddr())
 	w.send(chunked + "label: large\r\n\r\nc8\r\n" + strings.Repeat("x", 200) + "\r\n0\r\n\r\n")
 	resp, _ := w.answer()
-	require.Equal(t, http.StatusRequestEntityTooLarge, resp.StatusCode)
+	require.Equal(t, http.StatusRequestEntityTooLarge, resp.status)
 	require.Equal(t, emulator.Aborted, emu.LabelState("db", "large"))
 
 	r := put(t, emu, "", "label: empty")
@@ -192,7 +192,7 @@ func TestBEPaths(t *testing.T) {
 	t.Parallel()
 	emu := start(t, emulator.Options{})
 	base := "http://" + emu.BEAddr()
-	require.Equal(t, `{"status":"OK","msg":"To Be Added"}`, do(t, http.MethodGet, base+"/api/health", "").raw)
+	exact(t, `{"status":"OK","msg":"To Be Added"}`, do(t, http.MethodGet, base+"/api/health", "").raw)
 	for _, path := range []string{"/", "/api/db/t/_load", "/api/_http_stream", "/x/db/t/_stream_load"} {
 		r := do(t, http.MethodPut, base+path, "x", "Expect: 100-continue")
 		require.Equal(t, http.StatusNotFound, r.http, path)

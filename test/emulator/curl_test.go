@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -67,4 +68,43 @@ func TestCurlLoadsAsDocumented(t *testing.T) {
 			require.Zero(t, emu.FEBodyBytes())
 		})
 	}
+}
+
+func TestCurlFurtherExamples(t *testing.T) {
+	t.Parallel()
+	emu := emulator.New(t, emulator.Options{Tables: []emulator.Table{userTable("testdb")}})
+	load := func(data string, args ...string) string {
+		return curl(t, data, append([]string{"--location-trusted", "-u", "root:", "-H", "Expect:100-continue", "-XPUT", emu.FEURL() + "/api/testdb/t/_stream_load"}, args...)...)
+	}
+	ok := func(out string) {
+		t.Helper()
+		require.Contains(t, out, `"Status": "Success"`)
+	}
+	// Two-phase commit, by transaction and by label.
+	out := load("1,a,1", "-T", "data", "-H", "column_separator:,", "-H", "two_phase_commit:true", "-H", "label:two")
+	ok(out)
+	require.Contains(t, out, `"TwoPhaseCommit": "true"`)
+	require.Zero(t, emu.Count("testdb", "t"))
+	out = curl(t, "", "-X", "PUT", "--location-trusted", "-u", "root:", "-H", "label:two", "-H", "txn_operation:commit", emu.FEURL()+"/api/testdb/t/_stream_load_2pc")
+	exact(t, `{"status":"Success","msg":"label [two] commit successfully."}`, out)
+	require.Equal(t, 1, emu.Count("testdb", "t"))
+	exact(t, `{"msg":"success","code":0,"data":"VISIBLE","count":0}`, curl(t, "", "-u", "root:", emu.FEURL()+"/api/testdb/get_load_state?label=two"))
+	require.Contains(t, load("1,a,1", "-T", "data", "-H", "label:two"), `"ExistingJobStatus": "FINISHED"`)
+
+	// A file that is too large for any buffer on the way; none of it goes to the FE.
+	ok(load(strings.Repeat("7,Grace,30\n", 500_000), "-T", "data", "-H", "column_separator:,"))
+	require.Equal(t, 500_001, emu.Count("testdb", "t"))
+	require.Zero(t, emu.FEBodyBytes())
+
+	ok(load("user_id,name,age\n8,Alan,41\n", "-T", "data", "-H", "column_separator:,", "-H", "format:csv_with_names"))
+	ok(load("9\x01Ada\x0136", "-T", "data", "-H", `column_separator:\x01`, "-H", "group_commit:sync_mode"))
+	ok(load("", "-T", "data", "-H", "label:empty"))
+	out = load("x,y,z", "-T", "data", "-H", "column_separator:,")
+	require.Contains(t, out, `"Status": "Fail"`)
+	_, rest, found := strings.Cut(out, `"ErrorURL": "`)
+	require.True(t, found)
+	url, _, _ := strings.Cut(rest, `"`)
+	require.Equal(t, "Reason: column(user_id) value is incorrect while strict mode is false, src value is x. src line [x,y,z]; \n", curl(t, "", url))
+	// Without the header Expect, curl adds none for a small body.
+	require.Contains(t, curl(t, "1,a,1", "--location-trusted", "-u", "root:", "-H", "Expect:", "-T", "data", emu.FEURL()+"/api/testdb/t/_stream_load"), "There is no 100-continue header")
 }

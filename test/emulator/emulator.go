@@ -24,7 +24,7 @@ type Emulator struct {
 	bes    []*node
 	dead   *deadEnd
 	master atomic.Int64
-	ctx    context.Context
+	ctx    context.Context //nolint:containedctx // it is the life of the cluster
 	cancel context.CancelFunc
 	gate   sync.Mutex
 	busy   sync.WaitGroup // handlers and timers; Add under gate

@@ -7,7 +7,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -16,7 +16,9 @@ import (
 	"time"
 )
 
-var quiet = log.New(io.Discard, "", 0)
+// quiet is the error log of the HTTP servers: clients that misbehave are what
+// the emulator is for.
+var quiet = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 
 // exchange is one request at a node and the way to answer it.
 type exchange struct {
@@ -289,8 +291,11 @@ func (x *exchange) do(f Fault) verdict {
 			contentType = "text/html; charset=utf-8"
 		}
 		if strings.HasPrefix(x.n.name, "fe") && x.r.Method == http.MethodPut {
-			x.rawAnswer(status, contentType, "", []byte(f.Body))
+			x.rawAnswer(status, contentType, f.Location, []byte(f.Body))
 		} else {
+			if f.Location != "" {
+				x.w.Header().Set("Location", f.Location)
+			}
 			x.answer(status, contentType, []byte(f.Body))
 		}
 	case Evict:

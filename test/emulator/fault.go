@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -55,8 +56,8 @@ const (
 	Hang Action = "hang"
 	// Delay waits for Fault.For (real time) and goes on.
 	Delay Action = "delay"
-	// HTTP answers with Fault.Status (default 500), Fault.Body and
-	// Fault.ContentType.
+	// HTTP answers with Fault.Status (default 500), Fault.Body,
+	// Fault.ContentType and Fault.Location.
 	HTTP Action = "http"
 	// Evict forgets every finished transaction of the database and goes on.
 	Evict Action = "evict"
@@ -134,10 +135,12 @@ type Fault struct {
 	For time.Duration
 	// Bytes is the position for be.body and the length for Truncate.
 	Bytes int64
-	// Status, Body and ContentType belong to HTTP.
+	// Status, Body, ContentType and Location (the header; empty: none) belong to
+	// HTTP.
 	Status      int
 	Body        string
 	ContentType string
+	Location    string
 	// Message belongs to Fail and SetState.
 	Message string
 }
@@ -188,9 +191,9 @@ func (f Fault) Validate() error {
 	case f.Probability < 0 || f.Probability > 1:
 		return fmt.Errorf("fault: probability %v is not in 0..1", f.Probability)
 	case f.Times < 0 || f.Skip < 0 || f.Bytes < 0 || f.For < 0 || f.CommitAfter < 0:
-		return fmt.Errorf("fault: times, skip, bytes, for and commit-after cannot be negative")
+		return errors.New("fault: times, skip, bytes, for and commit-after cannot be negative")
 	case f.Do == Delay && f.For == 0:
-		return fmt.Errorf("fault: delay needs a duration (for)")
+		return errors.New("fault: delay needs a duration (for)")
 	case f.Status != 0 && (f.Status < 200 || f.Status > 599):
 		return fmt.Errorf("fault: status %d is not in 200..599", f.Status)
 	}

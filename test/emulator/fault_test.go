@@ -20,6 +20,7 @@ func TestFaultText(t *testing.T) {
 		"be.answer:do=http,status=503,body=\"busy, \\\"try\\\" later\",content-type=text/plain",
 		"be.begin:do=delay,skip=1,db=d,table=t,label=l*,p=0.25,for=1.5s",
 		"be.body:do=close,keep=true,bytes=100",
+		"fe.redirect:do=http,status=307,location=http://x/y?",
 		"be.before-commit:do=fail,keep=true,commit-after=1m0s,message=a=b",
 	} {
 		f, err := emulator.ParseFault(text)
@@ -165,6 +166,11 @@ func TestFaultsOfAnFE(t *testing.T) {
 	_, err = try(t.Context(), t, http.MethodPut, r.header.Get("Location"), "x")
 	require.ErrorContains(t, err, "refused")
 
+	once("fe.redirect:do=http,status=307,location=/elsewhere")
+	r, err = load()
+	require.NoError(t, err)
+	require.Equal(t, "/elsewhere", r.header.Get("Location"))
+
 	once("fe.redirect:do=no-backend")
 	r, err = load()
 	require.NoError(t, err)
@@ -185,8 +191,10 @@ func TestFaultsOfAnFE(t *testing.T) {
 	require.Equal(t, "UNKNOWN", state(t, emu, "x"))
 	once("state:do=fail,message=Node catalog is not ready")
 	require.Equal(t, "Node catalog is not ready", do(t, http.MethodGet, emu.FEURL()+"/api/db/get_load_state?label=x", "").Data)
-	once("state:do=http,status=500")
-	require.Equal(t, 500, do(t, http.MethodGet, emu.FEURL()+"/api/db/get_load_state?label=x", "").http)
+	once("state:do=http,status=302,location=http://x/")
+	r = do(t, http.MethodGet, emu.FEURL()+"/api/db/get_load_state?label=x", "")
+	require.Equal(t, 302, r.http)
+	require.Equal(t, "http://x/", r.header.Get("Location"))
 	once("cancel:do=fail,message=busy")
 	require.Equal(t, "busy", do(t, http.MethodPost, emu.FEURL()+"/api/db/_cancel?label=x", "").Data)
 
@@ -328,10 +336,10 @@ func TestFaultsOverHTTP(t *testing.T) {
 	t.Parallel()
 	emu := start(t, emulator.Options{})
 	url := emu.FEURL() + "/emulator/faults"
-	require.Equal(t, "{\"added\":2}\n", do(t, http.MethodPost, url, "be.answer:do=http,status=503,times=1\n\nbe.headers:do=delay,for=1ms\n").raw)
+	exact(t, "{\"added\":2}\n", do(t, http.MethodPost, url, "be.answer:do=http,status=503,times=1\n\nbe.headers:do=delay,for=1ms\n").raw)
 	require.Equal(t, 503, putJSON(t, emu, oneRow).http)
 	require.Equal(t, 200, putJSON(t, emu, oneRow).http)
-	require.Equal(t, `[{"fault":"be.answer:do=http,times=1,status=503","hits":1},{"fault":"be.headers:do=delay,for=1ms","hits":2}]`+"\n", do(t, http.MethodGet, url, "").raw)
+	exact(t, `[{"fault":"be.answer:do=http,times=1,status=503","hits":1},{"fault":"be.headers:do=delay,for=1ms","hits":2}]`+"\n", do(t, http.MethodGet, url, "").raw)
 	require.Contains(t, do(t, http.MethodPost, url, "be.answer:do=x").raw, "unknown action")
 	do(t, http.MethodDelete, url, "")
 	require.Equal(t, "[]\n", do(t, http.MethodGet, url, "").raw)

@@ -12,7 +12,7 @@ import (
 //	point:key=value,key=value,...
 //
 // with the keys do (required), times, skip, db, table, label, p (probability),
-// keep, commit-after, for, bytes, status, body, content-type and message.
+// keep, commit-after, for, bytes, status, body, content-type, location and message.
 // Values with commas are put in double quotes, with \" and \\ inside.
 //
 //	be.before-commit:times=3,do=reset
@@ -20,7 +20,7 @@ import (
 func ParseFault(text string) (Fault, error) {
 	point, rest, ok := strings.Cut(strings.TrimSpace(text), ":")
 	if !ok {
-		return Fault{}, fmt.Errorf("fault %q: want point:key=value,...", text)
+		return Fault{}, fmt.Errorf("fault %q: want point:key=value and more with commas between them", text)
 	}
 	f := Fault{At: Point(strings.TrimSpace(point))}
 	for rest = strings.TrimSpace(rest); rest != ""; {
@@ -87,6 +87,8 @@ func (f *Fault) set(key, value string) (err error) {
 		f.Body = value
 	case "content-type":
 		f.ContentType = value
+	case "location":
+		f.Location = value
 	case "message":
 		f.Message = value
 	default:
@@ -119,6 +121,7 @@ func (f Fault) String() string {
 	add("status", strconv.Itoa(f.Status), f.Status > 0)
 	add("body", f.Body, f.Body != "")
 	add("content-type", f.ContentType, f.ContentType != "")
+	add("location", f.Location, f.Location != "")
 	add("message", f.Message, f.Message != "")
 	return out
 }

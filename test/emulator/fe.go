@@ -23,7 +23,7 @@ func (e *Emulator) serveFE(x *exchange) {
 	}
 	for _, route := range feRoutes {
 		if len(seg) == route.length && seg[0] == "api" && seg[len(seg)-1] == route.last {
-			if x.r.Method != route.method && !(x.r.Method == http.MethodHead && route.method == http.MethodGet) {
+			if x.r.Method != route.method && (x.r.Method != http.MethodHead || route.method != http.MethodGet) {
 				x.springError(http.StatusMethodNotAllowed)
 				return
 			}

@@ -108,8 +108,8 @@ func TestFEConnectionAfterAnswer(t *testing.T) {
 			w := dial(t, emu.FEURL())
 			w.head("db", "t", len(body), "Expect: 100-continue")
 			resp, _ := w.answer()
-			require.Equal(t, http.StatusTemporaryRedirect, resp.StatusCode)
-			require.True(t, resp.Close)
+			require.Equal(t, http.StatusTemporaryRedirect, resp.status)
+			require.True(t, resp.close)
 			_, err := w.in.ReadByte()
 			require.Error(t, err, "nothing follows")
 			_ = w.Close()
@@ -130,8 +130,8 @@ func TestFEConnectionAfterAnswer(t *testing.T) {
 		for range 2 {
 			w.head("db", "t", len(body), "Expect: 100-continue")
 			resp, _ := w.answer()
-			require.Equal(t, http.StatusTemporaryRedirect, resp.StatusCode)
-			require.False(t, resp.Close)
+			require.Equal(t, http.StatusTemporaryRedirect, resp.status)
+			require.False(t, resp.close)
 		}
 		w.send("GET /api/health HTTP/1.1\r\nHost: x\r\n\r\n")
 		_, text := w.answer()
@@ -175,7 +175,7 @@ func TestFEStateAndCancel(t *testing.T) {
 	r := do(t, http.MethodPost, emu.FEURLs()[1]+"/api/db/_cancel?label=open", "")
 	require.Equal(t, http.StatusTemporaryRedirect, r.http)
 	require.Equal(t, strings.Replace(emu.FEURL(), "http://", "http://root:@", 1)+"/api/db/_cancel?label=open", r.header.Get("Location"))
-	require.Equal(t, `{"msg":"success","code":0,"data":null,"count":0}`, do(t, http.MethodPost, r.header.Get("Location"), "").raw)
+	exact(t, `{"msg":"success","code":0,"data":null,"count":0}`, do(t, http.MethodPost, r.header.Get("Location"), "").raw)
 	require.Equal(t, "ABORTED", state(t, emu, "open"))
 	require.Contains(t, do(t, http.MethodPost, base+"_cancel?label=open", "").raw, "running transaction not found, label=open")
 
@@ -193,10 +193,10 @@ func TestFEInformation(t *testing.T) {
 	emu.StopBE(1)
 	get := func(path string) string { return do(t, http.MethodGet, emu.FEURL()+path, "").raw }
 	require.Contains(t, get("/api/bootstrap"), `"code":0`)
-	require.Equal(t, `{"msg":"success","code":0,"data":{"online_backend_num":1,"total_backend_num":2},"count":0}`, get("/api/health"))
+	exact(t, `{"msg":"success","code":0,"data":{"online_backend_num":1,"total_backend_num":2},"count":0}`, get("/api/health"))
 	require.NotContains(t, get("/api/backends?is_alive=true"), `"is_alive":false`)
 	require.Contains(t, get("/api/backends"), `"is_alive":false`)
-	require.Equal(t, `{"msg":"success","code":0,"data":{"keysType":"UNIQUE_KEYS","properties":[`+
+	exact(t, `{"msg":"success","code":0,"data":{"keysType":"UNIQUE_KEYS","properties":[`+
 		`{"aggregation_type":"","comment":"","name":"k","type":"INT"},{"aggregation_type":"","comment":"","name":"d","precision":"9","scale":"2","type":"DECIMAL"}],"status":200},"count":0}`,
 		get("/api/db/u/_schema"))
 	require.Contains(t, get("/api/db/no/_schema"), `"code":404`)
@@ -233,7 +233,7 @@ func TestFEOverTLS(t *testing.T) {
 		{http.MethodPut, emu.FEURL() + "/api/db/t/_stream_load", "http://root:@" + emu.BEAddr() + "/api/db/t/_stream_load?"},
 		{http.MethodGet, emu.FEURLs()[1] + "/api/db/get_load_state?label=x", strings.Replace(emu.FEURL(), "://", "://root:@", 1) + "/api/db/get_load_state?label=x"},
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), tc.method, tc.url, nil)
+		req, err := http.NewRequestWithContext(t.Context(), tc.method, tc.url, http.NoBody)
 		require.NoError(t, err)
 		req.SetBasicAuth("root", "")
 		req.Header.Set("Expect", "100-continue")

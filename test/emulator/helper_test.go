@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -150,11 +151,8 @@ func (w *wire) send(text string) {
 // head writes the header of a load of size bytes; root has no password.
 func (w *wire) head(db, table string, size int, headers ...string) {
 	w.t.Helper()
-	text := fmt.Sprintf("PUT /api/%s/%s/_stream_load HTTP/1.1\r\nHost: x\r\nAuthorization: Basic cm9vdDo=\r\nContent-Length: %d\r\n", db, table, size)
-	for _, h := range headers {
-		text += h + "\r\n"
-	}
-	w.send(text + "\r\n")
+	w.send(fmt.Sprintf("PUT /api/%s/%s/_stream_load HTTP/1.1\r\nHost: x\r\nAuthorization: Basic cm9vdDo=\r\nContent-Length: %d\r\n%s\r\n\r\n",
+		db, table, size, strings.Join(append([]string{"Accept: */*"}, headers...), "\r\n")))
 }
 
 // line reads one line without its end.
@@ -165,8 +163,14 @@ func (w *wire) line() string {
 	return strings.TrimRight(text, "\r\n")
 }
 
+// head is the interesting part of the header of an answer.
+type head struct {
+	status int
+	close  bool
+}
+
 // answer reads one answer with its body.
-func (w *wire) answer() (*http.Response, string) {
+func (w *wire) answer() (a head, body string) {
 	w.t.Helper()
 	resp, err := http.ReadResponse(w.in, nil)
 	require.NoError(w.t, err)
@@ -174,7 +178,7 @@ func (w *wire) answer() (*http.Response, string) {
 	var b bytes.Buffer
 	_, err = b.ReadFrom(resp.Body)
 	require.NoError(w.t, err)
-	return resp, b.String()
+	return head{status: resp.StatusCode, close: resp.Close}, b.String()
 }
 
 // clock is a clock that tests move.
@@ -194,7 +198,7 @@ func (c *clock) now() time.Time {
 
 func (c *clock) move(d time.Duration) { c.ch <- (<-c.ch).Add(d) }
 
-func intText(n int) string { return fmt.Sprint(n) }
+func intText(n int) string { return strconv.Itoa(n) }
 
 // unescape undoes the JSON escapes of quotes.
 func unescape(text string) string { return strings.ReplaceAll(text, `\"`, `"`) }
@@ -213,4 +217,10 @@ func injectAt(p emulator.Point, do func()) emulator.Injector {
 		}
 		return emulator.Fault{}, false
 	})
+}
+
+// exact compares answers byte by byte: the order of their keys counts.
+func exact(t *testing.T, want, got string, about ...any) {
+	t.Helper()
+	require.Equal(t, want, got, about...)
 }

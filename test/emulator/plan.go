@@ -136,7 +136,7 @@ func separator(text, def string) (string, error) {
 	}
 	if rest, ok := strings.CutPrefix(strings.ToLower(text), `\x`); ok {
 		var out []byte
-		for _, pair := range strings.Split(rest, `\x`) {
+		for pair := range strings.SplitSeq(rest, `\x`) {
 			for len(pair) >= 2 {
 				n, err := strconv.ParseUint(pair[:2], 16, 8)
 				if err != nil {
@@ -161,9 +161,6 @@ func (p *plan) limits(s *loadSpec) error {
 	h := s.h
 	if text := h.Get("max_filter_ratio"); text != "" {
 		p.ratio, _ = strconv.ParseFloat(strings.TrimSpace(text), 64) // garbage is 0
-	}
-	if p.ratio < 0 || p.ratio > 1 {
-		return analysis("Invalid max filter ratio: %v, should be in 0..1", p.ratio)
 	}
 	switch text := h.Get("strict_mode"); {
 	case text == "", strings.EqualFold(text, "false"):
@@ -222,7 +219,7 @@ func timezone(text string) (*time.Location, error) {
 func (p *plan) columns(s *loadSpec) error {
 	text := s.h.Get("columns")
 	if text == "" {
-		for _, name := range strings.Split(s.h.Get("hidden_columns"), ",") {
+		for name := range strings.SplitSeq(s.h.Get("hidden_columns"), ",") {
 			if name = strings.TrimSpace(name); name != "" {
 				p.hidden = append(p.hidden, name)
 			}

@@ -76,7 +76,7 @@ func (p *plan) resolve(s *loadSpec) error {
 
 func (p *plan) partitions(s *loadSpec) error {
 	for _, header := range []string{"partitions", "temporary_partitions"} {
-		for _, name := range strings.Split(s.h.Get(header), ",") {
+		for name := range strings.SplitSeq(s.h.Get(header), ",") {
 			if name = strings.Trim(strings.TrimSpace(name), "`"); name != "" && !slices.Contains(p.sch.Partitions, name) {
 				return analysis("unknown partition, partition=%s", name)
 			}

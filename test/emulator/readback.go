@@ -95,7 +95,7 @@ func (x *exchange) faultsEndpoint() {
 			return
 		}
 		var list []Fault
-		for _, line := range strings.Split(string(text), "\n") {
+		for line := range strings.SplitSeq(string(text), "\n") {
 			if line = strings.TrimSpace(line); line == "" {
 				continue
 			}

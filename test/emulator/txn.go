@@ -56,8 +56,6 @@ type txn struct {
 	hold      bool      // committed, but must not become visible before visibleAt
 }
 
-func (t *txn) finished() bool { return t.state == Visible || t.state == Aborted }
-
 // feError is a refusal of the FE: the name of the status code and its text.
 type feError struct{ code, text string }
 

@@ -144,11 +144,11 @@ func (t Type) decimal(text string) (any, error) {
 // Rat reads a decimal number with optional fraction and exponent, exactly.
 func Rat(text string) (*big.Rat, error) {
 	text = strings.TrimSpace(text)
-	mantissa, exponent := text, ""
+	mantissa := text
 	if i := strings.IndexAny(text, "eE"); i >= 0 {
-		mantissa, exponent = text[:i], text[i+1:]
+		mantissa = text[:i]
 		// A large exponent would need memory without end.
-		if e, err := strconv.Atoi(exponent); err != nil || e < -400 || e > 400 {
+		if e, err := strconv.Atoi(text[i+1:]); err != nil || e < -400 || e > 400 {
 			return nil, ErrValue
 		}
 	}

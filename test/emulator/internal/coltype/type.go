@@ -62,8 +62,10 @@ type Type struct {
 	Elem *Type
 }
 
-var form = regexp.MustCompile(`(?is)^\s*([a-z0-9]+)\s*(?:\(\s*(\d+|\*)\s*(?:,\s*(\d+)\s*)?\))?\s*$`)
-var arrayForm = regexp.MustCompile(`(?is)^\s*array\s*<(.*)>\s*$`)
+var (
+	form      = regexp.MustCompile(`(?is)^\s*([a-z0-9]+)\s*(?:\(\s*(\d+|\*)\s*(?:,\s*(\d+)\s*)?\))?\s*$`)
+	arrayForm = regexp.MustCompile(`(?is)^\s*array\s*<(.*)>\s*$`)
+)
 
 // Parse reads a type as it is written in a CREATE TABLE statement. Types that
 // the emulator has no values for (MAP, STRUCT, VARIANT, BITMAP, HLL, ...) are

@@ -73,7 +73,7 @@ func (c CSV) line(body []byte) (line, rest []byte) {
 		line, rest, _ = bytes.Cut(body, []byte(c.Delimiter))
 	} else {
 		end, after := len(body), len(body)
-		c.fields(body, func(_, to int) {}, func(at int) bool {
+		c.fields(body, func(int, int) {}, func(at int) bool {
 			end, after = at, at+len(c.Delimiter)
 			return true
 		})
@@ -134,7 +134,7 @@ func (c CSV) row(line []byte) Row {
 	}
 	row := Row{Src: string(line)}
 	if c.Enclose == 0 && c.Escape == 0 {
-		for _, f := range strings.Split(row.Src, c.Separator) {
+		for f := range strings.SplitSeq(row.Src, c.Separator) {
 			row.Cells = append(row.Cells, c.cell(f))
 		}
 	} else {

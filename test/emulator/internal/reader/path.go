@@ -40,15 +40,15 @@ func ParsePath(text string) (Path, error) {
 		} else if rest[0] != '[' {
 			return refuse()
 		}
-		switch {
-		case rest[0] == '[':
+		switch rest[0] {
+		case '[':
 			inner, after, ok := strings.Cut(rest[1:], "]")
 			n, err := strconv.Atoi(inner)
 			if !ok || err != nil || n < 0 {
 				return refuse()
 			}
 			p, rest = append(p, step{index: n}), after
-		case rest[0] == '"':
+		case '"':
 			inner, after, ok := strings.Cut(rest[1:], `"`)
 			if !ok || inner == "" {
 				return refuse()

@@ -1,6 +1,7 @@
 package sqlexpr
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -115,5 +116,5 @@ func quoted(text string) (string, int, error) {
 			b.WriteByte(c)
 		}
 	}
-	return "", 0, fmt.Errorf("Syntax error: unclosed string literal") //nolint:staticcheck // the server's style
+	return "", 0, errors.New("Syntax error: unclosed string literal") //nolint:staticcheck // the server's style
 }

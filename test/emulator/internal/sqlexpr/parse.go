@@ -1,6 +1,7 @@
 package sqlexpr
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -109,14 +110,14 @@ func (p *parser) word(w string) bool {
 
 func (p *parser) unexpected(t token) error {
 	if t.kind == end {
-		return fmt.Errorf("Syntax error: unexpected end of expression") //nolint:staticcheck // the server's style
+		return errors.New("Syntax error: unexpected end of expression") //nolint:staticcheck // the server's style
 	}
 	return fmt.Errorf("Syntax error: '%s' is not expected here, or not supported by the emulator", t.text) //nolint:staticcheck // the server's style
 }
 
 func (p *parser) expr() (*Expr, error) {
 	if p.depth++; p.depth > maxDepth {
-		return nil, fmt.Errorf("Syntax error: the expression is nested too deep") //nolint:staticcheck // the server's style
+		return nil, errors.New("Syntax error: the expression is nested too deep") //nolint:staticcheck // the server's style
 	}
 	defer func() { p.depth-- }()
 	return p.binary(0)
@@ -158,7 +159,7 @@ func (p *parser) binary(level int) (*Expr, error) {
 func (p *parser) comparison() (*Expr, error) {
 	if p.word("not") {
 		if p.depth++; p.depth > maxDepth {
-			return nil, fmt.Errorf("Syntax error: the expression is nested too deep") //nolint:staticcheck // the server's style
+			return nil, errors.New("Syntax error: the expression is nested too deep") //nolint:staticcheck // the server's style
 		}
 		defer func() { p.depth-- }()
 		arg, err := p.comparison()
