@@ -13,7 +13,7 @@ import (
 // Loads at the same time share a client but no state: each has its own attempts, its own label and its own end.
 func TestConcurrentLoadsShareNoRetryState(t *testing.T) {
 	t.Parallel()
-	const loads, cap = 60, 3
+	const loads, most = 60, 3
 	opt := emulator.Options{FEs: 2, BEs: 3}
 	for i := range loads {
 		opt.Tables = append(opt.Tables, orders(name(i)))
@@ -32,7 +32,7 @@ func TestConcurrentLoadsShareNoRetryState(t *testing.T) {
 		}
 	}
 	c := newCluster(t, opt)
-	client, _ := c.client(retries(cap))
+	client, _ := c.client(retries(most))
 	type end struct {
 		i      int
 		report streamload.Report
@@ -50,9 +50,9 @@ func TestConcurrentLoadsShareNoRetryState(t *testing.T) {
 	for range loads {
 		e := <-ends
 		n := e.i % 6
-		require.Equal(t, min(n, cap)+1, e.report.Attempts, "load %d: %v", e.i, e.err)
+		require.Equal(t, min(n, most)+1, e.report.Attempts, "load %d: %v", e.i, e.err)
 		require.Equal(t, name(e.i), e.report.Table)
-		if n > cap {
+		if n > most {
 			require.Equal(t, "retries used up", failed(t, e.err).Reason)
 			require.Empty(t, c.stored(name(e.i)))
 		} else {

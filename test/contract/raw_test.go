@@ -47,7 +47,7 @@ func newRawServer(t *testing.T, answer func(*http.Request) string) *rawServer {
 func (s *rawServer) url() string { return "http://" + s.ln.Addr().String() }
 
 func (s *rawServer) serve(c net.Conn) {
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	in := bufio.NewReader(c)
 	r, err := http.ReadRequest(in)
 	if err != nil {

@@ -2,7 +2,6 @@ package contract
 
 import (
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -346,5 +345,5 @@ func TestHugeServerMessagesAreCut(t *testing.T) {
 	require.LessOrEqual(t, len(e.Message), 2100)
 	require.NotContains(t, err.Error(), "\x00")
 	require.NotContains(t, err.Error(), "\n")
-	require.False(t, errors.Is(err, streamload.ErrUnresolved))
+	require.NotErrorIs(t, err, streamload.ErrUnresolved)
 }

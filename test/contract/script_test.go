@@ -29,11 +29,10 @@ type script struct {
 	// cancel answers a cancel. Default: success.
 	cancel func(label string) reply
 
-	mu      sync.Mutex
-	sent    []sent
-	atFE    []http.Header
-	asked   []string
-	cancels []string
+	mu    sync.Mutex
+	sent  []sent
+	atFE  []http.Header
+	asked []string
 }
 
 // sent is a load as the BE saw it.
@@ -120,9 +119,6 @@ func (s *script) serveFE(w http.ResponseWriter, r *http.Request) {
 		}
 		s.answer(w, s.state(n, label))
 	case strings.HasSuffix(r.URL.Path, "/_cancel"):
-		s.mu.Lock()
-		s.cancels = append(s.cancels, label)
-		s.mu.Unlock()
 		if s.cancel == nil {
 			s.answer(w, ok(`{"msg":"success","code":0,"data":null,"count":0}`))
 			return
@@ -196,12 +192,6 @@ func (s *script) polls() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.asked)
-}
-
-func (s *script) cancelled() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]string(nil), s.cancels...)
 }
 
 func TestScriptAnswersAreWhatADorisSends(t *testing.T) {

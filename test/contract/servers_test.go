@@ -212,14 +212,14 @@ func TestEveryServer(t *testing.T) {
 		})
 		return
 	}
-	real := &actual{fes: strings.Split(fe, ","), user: os.Getenv("DORIS_USER"), password: os.Getenv("DORIS_PASSWORD"), db: os.Getenv("DORIS_DB")}
-	if real.user == "" {
-		real.user = "root"
+	doris := &actual{fes: strings.Split(fe, ","), user: os.Getenv("DORIS_USER"), password: os.Getenv("DORIS_PASSWORD"), db: os.Getenv("DORIS_DB")}
+	if doris.user == "" {
+		doris.user = "root"
 	}
-	require.NotEmpty(t, real.db, "DORIS_DB must name the database to make tables in")
+	require.NotEmpty(t, doris.db, "DORIS_DB must name the database to make tables in")
 	for _, tt := range everyServer {
 		t.Run("real server/"+tt.name, func(t *testing.T) { //nolint:paralleltest // one after the other is kinder to a small cluster
-			tt.run(t, real)
+			tt.run(t, doris)
 		})
 	}
 }

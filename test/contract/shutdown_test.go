@@ -147,21 +147,20 @@ func TestCancelledWhileSending(t *testing.T) {
 			require.Equal(t, 1, sends, "nothing more is sent")
 			close(g.open)
 			label := j.sent()[0]
-			switch {
-			case r.err == nil:
+			if r.err == nil {
 				require.Equal(t, "state_visible", r.report.Evidence)
-			default:
-				e := stopped(t, r.err)
-				require.Equal(t, label, e.Label)
-				require.Contains(t, r.err.Error(), label)
-				if at == emulator.BEBeforeCommit || at == emulator.BEAfterCommit || at == emulator.BEAnswer {
-					require.True(t, e.Unresolved, "%v", r.err)
-				}
-				if !e.Unresolved {
-					// It is certain: the rows may be loaded anew under any label.
-					c.settle(label)
-					require.Empty(t, c.stored(table))
-				}
+				return
+			}
+			e := stopped(t, r.err)
+			require.Equal(t, label, e.Label)
+			require.Contains(t, r.err.Error(), label)
+			if at == emulator.BEBeforeCommit || at == emulator.BEAfterCommit || at == emulator.BEAnswer {
+				require.True(t, e.Unresolved, "%v", r.err)
+			}
+			if !e.Unresolved {
+				// It is certain: the rows may be loaded anew under any label.
+				c.settle(label)
+				require.Empty(t, c.stored(table))
 			}
 		})
 	}
@@ -189,7 +188,7 @@ func TestCancelledWhilePolling(t *testing.T) {
 		client, j := c.client(func(conf *streamload.Config) {
 			conf.LabelPoll = streamload.Backoff{Initial: time.Millisecond, Max: time.Hour, MaxElapsed: -1}
 		})
-		j.onPoll = func(p streamload.PollInfo) {
+		j.onPoll = func(streamload.PollInfo) {
 			if len(j.states()) == 3 {
 				cancel()
 			}

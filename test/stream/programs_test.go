@@ -195,11 +195,7 @@ output:
 	eventually(t, func() bool { return len(c.LoadsAtBE()) == 1 })
 	label := c.LoadsAtBE()[0]
 	p.signal(syscall.SIGTERM)
-	select {
-	case <-p.exit: // with 0 or not, that is Benthos' affair
-	case <-time.After(ended):
-		require.FailNow(t, "it does not end", p.out.tail())
-	}
+	_ = wait(t, p.exit) // with 0 or not, that is Benthos' affair
 	require.Contains(t, p.out.String(), label)
 	require.Len(t, c.LoadsAtBE(), 1, "nothing more is sent")
 }
