@@ -18,7 +18,11 @@ func (l *load) convert(p *plan, body []byte, page *errorPage) []write {
 		l.rec.Total++
 		var w write
 		selected, reason := true, row.Bad
-		if reason == "" && p.sch != nil {
+		switch {
+		case reason != "":
+		case p.sch == nil: // an object without keys, and no table to have columns
+			reason = "There is no column matching jsonpaths in the json file, columns:[], please check columns and jsonpaths:"
+		default:
 			w, selected, reason = p.row(row.Cells)
 		}
 		switch {
@@ -149,6 +153,9 @@ func columnValue(c *column, v any) sqlexpr.Value {
 	}
 	if c.kind.IsNumber() || c.kind.Kind == coltype.Boolean {
 		return sqlexpr.Number(valueText(v))
+	}
+	if c.kind.Kind == coltype.Date || c.kind.Kind == coltype.DateTime {
+		return sqlexpr.Time(valueText(v))
 	}
 	return sqlexpr.Text(valueText(v))
 }

@@ -219,6 +219,7 @@ func TestAutoCreate(t *testing.T) {
 	}
 	line := []string{"format: json", "read_json_by_line: true"}
 	require.Equal(t, "Success", load("demo/none", "", line...).Status, "no rows, no table")
+	require.Equal(t, "Fail", load("demo/none", "{}", line...).Status, "no keys, no columns")
 	require.Empty(t, emu.Tables())
 	r := load("demo/e", "junk\n{\"s\":\"x\",\"i\":1,\"f\":1.5,\"b\":false,\"j\":[1],\"n\":null,\"i\":\"twice\"}\n{\"s\":\"y\",\"later\":1}", append(line, "max_filter_ratio: 0.5")...)
 	require.Equal(t, "Success", r.Status, r.raw)

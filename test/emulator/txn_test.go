@@ -225,3 +225,37 @@ func TestLoadsAreRecorded(t *testing.T) {
 	require.Len(t, emu.Loads(), 2, "the oldest records go")
 	require.Len(t, emu.Requests(), 2)
 }
+
+// Of loads that race under one label exactly one is stored, and each load under
+// a label of its own is.
+func TestConcurrentLoads(t *testing.T) {
+	t.Parallel()
+	emu := start(t, emulator.Options{BEs: 2})
+	const clients = 16
+	type outcome struct {
+		shared, own reply
+		err         error
+	}
+	results := make(chan outcome, clients)
+	for i := range clients {
+		go func() {
+			var o outcome
+			url := "http://" + emu.BEAddrs()[i%2] + "/api/db/t/_stream_load"
+			o.shared, o.err = try(t.Context(), t, http.MethodPut, url, oneRow, "format: json", "label: shared")
+			if o.err == nil {
+				o.own, o.err = try(t.Context(), t, http.MethodPut, url, oneRow, "format: json", "label: own-"+intText(i))
+			}
+			results <- o
+		}()
+	}
+	stored := map[string]int{}
+	for range clients {
+		o := <-results
+		require.NoError(t, o.err)
+		stored[o.shared.Status]++
+		require.Equal(t, "Success", o.own.Status, o.own.raw)
+	}
+	require.Equal(t, 1, stored["Success"])
+	require.Equal(t, clients-1, stored["Label Already Exists"])
+	require.Equal(t, clients+1, emu.Count("db", "t"))
+}

@@ -210,6 +210,12 @@ var layouts = []string{
 	"20060102150405.999999999", "20060102150405", "20060102",
 }
 
+// Time reads a DATE or DATETIME text as a point on the clock, for comparisons.
+func Time(text string) (time.Time, bool) {
+	when, err := parseTime(text, time.UTC)
+	return when, err == nil
+}
+
 // parseTime reads a DATE or DATETIME text. The result is the wall clock in
 // zone, expressed in UTC.
 func parseTime(text string, zone *time.Location) (time.Time, error) {

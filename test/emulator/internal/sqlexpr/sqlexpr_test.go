@@ -8,7 +8,7 @@ import (
 )
 
 func env(name string) (Value, bool) {
-	v, ok := map[string]Value{"s": Text("Hello"), "n": Number("6"), "t": Text("2.5"), "z": Null(), "x y": Text("q")}[name]
+	v, ok := map[string]Value{"s": Text("Hello"), "n": Number("6"), "t": Text("2.5"), "z": Null(), "x y": Text("q"), "d": Time("2026-01-02 00:00:00")}[name]
 	return v, ok
 }
 
@@ -23,6 +23,7 @@ func TestEval(t *testing.T) {
 		"ifnull(z, 1)": "1", "nvl(s, 1)": "Hello", "coalesce(z, z, 'c')": "c", "nullif(n, 6)": "NULL", "nullif(n, 7)": "6", "if(n > 5, 'big', 'small')": "big", "if(z, 1, 2)": "2",
 		"case when n = 1 then 'one' when n = 6 then 'six' else 'many' end": "six", "CASE WHEN z THEN 1 END": "NULL",
 		"n = 6.0": "1", "n = '6'": "1", "'6' = '6.0'": "0", "t > '10'": "1", "t > 10": "0", "s = 1": "NULL", "n != 5": "1", "n <> 6": "0", "z = z": "NULL", "z <=> null": "1", "z <=> 1": "0",
+		"d = '2026-01-02'": "1", "d < '2026-01-02 00:00:01'": "1", "d > 20260101": "1", "d = 'soon'": "NULL",
 		"n >= 6 and s = 'Hello'": "1", "z and false": "0", "z and true": "NULL", "z or true": "1", "z or false": "NULL", "not z": "NULL", "not n = 5": "1", "true && false || true": "1",
 		"n in (1, 6)": "1", "n not in (1, 2)": "1", "n in (1, z)": "NULL", "z in (1)": "NULL", "z is null": "1", "n is not null": "1", "n between 5 and 6": "1", "n not between 5 and 6": "0", "n between 7 and 8 or n = 6": "1",
 	} {

@@ -11,11 +11,12 @@ import (
 	"github.com/dorisload/benthos-doris/test/emulator/internal/coltype"
 )
 
-// Value is NULL, a text, or an exact number.
+// Value is NULL, a text, an exact number, or a date with or without a time.
 type Value struct {
 	Null bool
 	text string
 	num  *big.Rat
+	time bool // text is the value of a DATE or DATETIME column
 }
 
 // Env gives the value of a name; false when there is none.
@@ -26,6 +27,9 @@ func Null() Value { return Value{Null: true} }
 
 // Text is a string value. Where a number is needed its text is read as one.
 func Text(s string) Value { return Value{text: s} }
+
+// Time is a DATE or DATETIME value. It is compared with what can be read as one.
+func Time(s string) Value { return Value{text: s, time: true} }
 
 // Number is a numeric value; a text that is no number stays a text.
 func Number(s string) Value {
@@ -113,11 +117,16 @@ func (t Truth) value() Value {
 	return boolValue(t == Yes)
 }
 
-// order compares two values; false when one is NULL, or is no number where
-// the other is one.
+// order compares two values; false when one is NULL, or is no number or time
+// where the other is one.
 func order(a, b Value) (int, bool) {
 	if a.Null || b.Null {
 		return 0, false
+	}
+	if a.time || b.time {
+		x, okX := coltype.Time(a.text)
+		y, okY := coltype.Time(b.text)
+		return x.Compare(y), okX && okY
 	}
 	if a.num == nil && b.num == nil {
 		return strings.Compare(a.text, b.text), true
