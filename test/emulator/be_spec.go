@@ -142,7 +142,7 @@ func (s *loadSpec) checkSize(r *http.Request, opt *Options) error {
 	if size == 0 && r.Header.Get("Content-Length") == "" {
 		return &beError{"INVALID_ARGUMENT", "content_length is empty and transfer-encoding!=chunked, please set content_length or transfer-encoding=chunked"}
 	}
-	const hint = ", please increase this config or split the file"
+	const hint = ". increase it if you are sure this load is reasonable"
 	if s.format == "json" && size > opt.MaxJSONBytes && !s.flag("read_json_by_line") {
 		return &beError{"E-217", fmt.Sprintf("json body size %d exceed BE's conf `streaming_load_json_max_mb` %d%s", size, opt.MaxJSONBytes, hint)}
 	}

@@ -10,6 +10,10 @@ import (
 	"github.com/dorisload/benthos-doris/test/emulator/internal/sqlexpr"
 )
 
+// tableSide begins the reasons that come from the writer of the table, not from
+// the reader of the body.
+const tableSide = "column_name["
+
 // convert reads the body and gives the rows to write; it counts all rows in
 // the record and collects the bad ones in page.
 func (l *load) convert(p *plan, body []byte, page *errorPage) []write {
@@ -27,6 +31,9 @@ func (l *load) convert(p *plan, body []byte, page *errorPage) []write {
 		}
 		switch {
 		case reason != "":
+			if strings.HasPrefix(reason, tableSide) {
+				row.Src = "" // the writer of the table does not see the source
+			}
 			page.add(reason, row.Src)
 			l.rec.Filtered++
 			// With no tolerance the scan ends when the log is full.
@@ -123,7 +130,7 @@ func (p *plan) value(c *column, t target, cells []reader.Cell, env sqlexpr.Env) 
 		case err == nil:
 			return v, ""
 		case errors.As(err, &long):
-			return nil, fmt.Sprintf("column_name[%s], %s", c.Name, long)
+			return nil, fmt.Sprintf(tableSide+"%s], %s", c.Name, long)
 		case p.strict || c.NotNull:
 			return nil, incorrect(c.Name, p.strict, cell.Text)
 		}

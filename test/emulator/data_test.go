@@ -58,7 +58,7 @@ func TestJSONLoads(t *testing.T) {
 		{"bool and object into text", "{\"id\":1,\"name\":true}\n{\"id\":2,\"name\":{\"a\": 1}}", []string{line}, "Success", [3]int64{2, 2, 0}, `{"id":1,"n":null,"name":"1"} {"id":2,"n":null,"name":"{\"a\": 1}"}`, ""},
 		{"escapes", `{"id":1,"name":"\u00e9\ud83d\ude00\n"}`, []string{line}, "Success", [3]int64{1, 1, 0}, `{"id":1,"n":null,"name":"é😀\n"}`, ""},
 		{"lone surrogate", `{"id":1,"name":"\ud83d"}`, []string{line}, "Fail", [3]int64{1, 0, 1}, "", "Parse json data"},
-		{"too long", `{"id":1,"name":"123456789"}`, []string{line}, "Fail", [3]int64{1, 0, 1}, "", "the length of input is too long than schema"},
+		{"too long", `{"id":1,"name":"123456789"}`, []string{line}, "Fail", [3]int64{1, 0, 1}, "", "Reason: column_name[name], the length of input is too long than schema. first 32 bytes of input str: [123456789] schema length: 8; actual length: 9; . src line []; \n"},
 		{"bad cast", `{"id":1,"n":"x"}`, []string{line}, "Success", [3]int64{1, 1, 0}, `{"id":1,"n":null,"name":null}`, ""},
 		{"bad cast, strict", `{"id":1,"n":"x"}`, []string{line, "strict_mode: true"}, "Fail", [3]int64{1, 0, 1}, "", "column(n) value is incorrect while strict mode is true, src value is x"},
 		{"delimiter", `{"id":1}|{"id":2}`, []string{line, "line_delimiter: |"}, "Success", [3]int64{2, 2, 0}, `{"id":1,"n":null,"name":null} {"id":2,"n":null,"name":null}`, ""},

@@ -60,7 +60,9 @@ func try(ctx context.Context, t *testing.T, method, url, body string, headers ..
 		in = strings.NewReader(body)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, url, in)
-	require.NoError(t, err)
+	if err != nil {
+		return reply{}, err
+	}
 	req.SetBasicAuth("root", "")
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")

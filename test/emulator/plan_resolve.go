@@ -43,7 +43,7 @@ func (p *plan) resolve(s *loadSpec) error {
 	}
 	for i, c := range p.sch.cols {
 		if t := p.target[i]; t.field < 0 && t.expr == nil && c.NotNull && c.Default == nil {
-			return analysis("Column has no default value, column=%s", c.Name)
+			return analysis("Column has no default value. column: %s", c.Name)
 		}
 	}
 	for _, cond := range []*sqlexpr.Expr{p.where, p.merge} {
