@@ -24,6 +24,9 @@ type load struct {
 func (x *exchange) beLoad() {
 	spec, err := x.readSpec()
 	x.label = spec.label
+	// An answer before the body must not wait for it, also when the client did
+	// not ask for 100 Continue; the HTTP library would read small bodies first.
+	x.w.Header().Set("Connection", "close")
 	l := &load{x: x, spec: spec, rec: &Load{
 		Label: spec.label, TxnID: -1, DB: x.db, Table: x.table, BE: x.n.name, User: spec.user,
 		Format: spec.format, GroupMode: spec.group, State: Unknown, Start: time.Now(),
@@ -201,6 +204,7 @@ func (l *load) body() ([]byte, bool) {
 	if n := x.r.ContentLength; n > 0 {
 		buf.Grow(int(min(n, 64<<20)))
 	}
+	x.w.Header().Del("Connection")
 	in := &countingReader{x: x, in: http.MaxBytesReader(nil, x.r.Body, x.e.opt.MaxBodyBytes)}
 	if faulty {
 		_, err := io.CopyN(&buf, in, f.Bytes)

@@ -128,6 +128,26 @@ func TestBERefusesAtTheHeader(t *testing.T) {
 	}
 }
 
+func TestBERefusesWithoutExpectToo(t *testing.T) {
+	t.Parallel()
+	emu := start(t, emulator.Options{})
+	w := dial(t, emu.BEAddr())
+	w.head("db", "t", 1000, "label: a.b") // and no body
+	a, text := w.answer()
+	require.Contains(t, text, "Label format error")
+	require.True(t, a.close)
+
+	// A connection whose body was read is kept.
+	w = dial(t, emu.BEAddr())
+	for range 2 {
+		w.head("db", "t", 6)
+		w.send("1\ta\t2\n")
+		a, text = w.answer()
+		require.Contains(t, text, "Success")
+		require.False(t, a.close)
+	}
+}
+
 func TestBEContinuesAfterTheBegin(t *testing.T) {
 	t.Parallel()
 	emu := start(t, emulator.Options{})
