@@ -3,6 +3,8 @@ package output
 import (
 	"context"
 	"fmt"
+	"net"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -323,4 +325,31 @@ func TestManyBatchesAtOnce(t *testing.T) {
 	}
 	require.Equal(t, 40, e.Count("d", "a"))
 	require.Equal(t, 20, e.Count("d", "b"))
+}
+
+func TestCloseGivesUpConnections(t *testing.T) {
+	t.Parallel()
+	closed := make(chan struct{})
+	var once sync.Once
+	s := newServer(t, func(s *server) {
+		s.connState = func(_ net.Conn, state http.ConnState) {
+			if state == http.StateClosed {
+				once.Do(func() { close(closed) })
+			}
+		}
+	})
+	b, err := tryBuild(fields(s.fe.URL, target))
+	require.NoError(t, err)
+	require.NoError(t, b.WriteBatch(within(t), batchOf(`{"id":1}`)))
+	select {
+	case <-closed:
+		t.Fatal("the connection is not kept")
+	default:
+	}
+	require.NoError(t, b.Close(t.Context()))
+	select {
+	case <-closed:
+	case <-time.After(patience):
+		t.Fatal("the connection is not given up")
+	}
 }

@@ -3,6 +3,7 @@ package output
 import (
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -28,6 +29,8 @@ type server struct {
 	refuse int
 	// page is the body of the error page.
 	page string
+	// connState is told about the connections to the BE.
+	connState func(net.Conn, http.ConnState)
 
 	mu    sync.Mutex
 	loads []loadRequest
@@ -42,7 +45,9 @@ func newServer(t *testing.T, set func(*server)) *server {
 	if set != nil {
 		set(s)
 	}
-	s.be = httptest.NewServer(http.HandlerFunc(s.serveBE))
+	s.be = httptest.NewUnstartedServer(http.HandlerFunc(s.serveBE))
+	s.be.Config.ConnState = s.connState
+	s.be.Start()
 	s.fe = httptest.NewServer(http.HandlerFunc(s.serveFE))
 	t.Cleanup(s.fe.Close)
 	t.Cleanup(s.be.Close)
