@@ -66,7 +66,7 @@ cover: ## Test coverage over all packages, into coverage.out
 fuzz: ## Run every fuzz target for FUZZTIME
 	@{ grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . || true; } | sort | while IFS=: read -r file func; do \
 		dir=$$(dirname "$$file"); func=$${func#func }; echo "$$func in $$dir"; \
-		$(GO) test -run '^$$' -fuzz "^$$func\$$" -fuzztime $(FUZZTIME) "$$dir" </dev/null || exit 1; \
+		$(GO) test -run '^$$' -fuzz "^$$func\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s "$$dir" </dev/null || exit 1; \
 	done
 
 .PHONY: bench
