@@ -62,6 +62,15 @@ func TestConnections(t *testing.T) {
 				require.Equal(t, 2, strings.Count(err.Error(), "cannot be used"))
 			}
 			require.Empty(t, e.Loads())
+			for _, r := range e.Requests() {
+				if strings.HasSuffix(r.Path, "/get_load_state") {
+					database := "d"
+					if strings.Contains(c.fields, "this.d") {
+						database = "information_schema"
+					}
+					require.Equal(t, "/api/"+database+"/get_load_state", r.Path)
+				}
+			}
 		})
 	}
 }

@@ -172,7 +172,8 @@ func TestMetricsOfRetries(t *testing.T) {
 		"doris_attempts{table=d.t,result=stored}":   1,
 		"doris_loads{table=d.t,outcome=success}":    1,
 		"doris_bytes{table=d.t}":                    8,
-	}, p.metrics.snapshot(metricRetries, metricAttempts, metricLoads, metricBytes, metricLoadErrors))
+		"doris_bytes_sent{table=d.t}":               16,
+	}, p.metrics.snapshot(metricRetries, metricAttempts, metricLoads, metricBytes, metricBytesSent, metricLoadErrors))
 }
 
 func TestMetricsOfAnAnswerThatIsLost(t *testing.T) {
