@@ -12,6 +12,8 @@ import (
 
 // observer turns what happens to loads into metrics and log lines. All texts come from the client, which takes out secrets.
 type observer struct {
+	streamload.NopObserver
+
 	log    *service.Logger
 	meters *meters
 }
