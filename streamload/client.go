@@ -21,6 +21,7 @@ type Client struct {
 	transport *transport.Transport
 	secrets   redact.Secrets
 	policy    decide.Policy
+	ledger    *ledger
 }
 
 // New makes a Client. It opens no connection and starts no goroutine. The error names every problem of the config.
@@ -30,7 +31,7 @@ func New(conf Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{
+	c := &Client{
 		conf:      conf,
 		frontends: newFrontends(fes, conf.Observer),
 		secrets:   redact.NewSecrets(conf.Username, conf.Password),
@@ -48,7 +49,13 @@ func New(conf Config) (*Client, error) {
 			Unlabelled: conf.Options.Unlabelled(),
 			FEs:        len(fes),
 		},
-	}, nil
+	}
+	c.ledger = newLedger(conf.Ledger, func(e *entry, why string) {
+		conf.Observer.Forgotten(SettleInfo{
+			Database: e.database, Table: e.table, Label: e.label, Age: time.Since(e.born), Rows: e.left, Result: why,
+		})
+	})
+	return c, nil
 }
 
 // Close gives up idle connections. Loads that run are not disturbed.
@@ -73,14 +80,25 @@ func (c *Client) Load(ctx context.Context, b Batch) (Report, error) {
 			Class: decide.DataQuality, Stage: StageEncode, Database: b.Database, Table: b.Table, Rejected: rejected,
 		}
 	}
-	report, failure := c.deliver(ctx, b, &body)
+	// Requests outlive the caller's context by the grace, so that one on its way can learn its fate.
+	alive, cancel := c.withGrace(ctx)
+	defer cancel()
+	if c.ledger.empty() || c.policy.Unlabelled {
+		report, failure := c.deliver(ctx, alive, b, &body)
+		return result(report, failure, rejected)
+	}
+	return c.loadKnown(ctx, alive, b, &body, rejected)
+}
+
+// result joins what became of the rows sent with the rows that were refused before.
+func result(report Report, failure *Error, rejected []RowError) (Report, error) {
 	switch {
 	case failure != nil:
 		failure.Rejected = rejected
 		return report, failure
 	case len(rejected) > 0:
 		return report, &Error{
-			Class: decide.DataQuality, Stage: StageEncode, Database: b.Database, Table: b.Table, Label: report.Label,
+			Class: decide.DataQuality, Stage: StageEncode, Database: report.Database, Table: report.Table, Label: report.Label,
 			Attempts: report.Attempts, Rejected: rejected, Partial: true,
 		}
 	default:

@@ -50,8 +50,20 @@ type Config struct {
 	// Grace is how long an attempt in flight may go on after the context is cancelled, to learn its fate. Default 2 s.
 	Grace time.Duration
 
+	// Ledger bounds what is remembered of loads whose outcome is not known.
+	Ledger LedgerLimits
+
 	// Observer is told what happens. Default: nobody.
 	Observer Observer
+}
+
+// LedgerLimits bound the ledger of loads whose outcome is not known. What is dropped from it is reported to the Observer: its rows may be
+// stored twice when they are delivered again.
+type LedgerLimits struct {
+	// MaxRows is how many rows of such loads are remembered, at about 50 bytes each. Default 1,000,000.
+	MaxRows int
+	// MaxAge is how long one is remembered. Default 1 h; -1 means no bound.
+	MaxAge time.Duration
 }
 
 // DefaultConfig has every default filled in; only FEs is missing.
@@ -65,6 +77,7 @@ func DefaultConfig() Config {
 		Timeout:        5 * time.Minute,
 		ConnectTimeout: 10 * time.Second,
 		Grace:          2 * time.Second,
+		Ledger:         LedgerLimits{MaxRows: 1_000_000, MaxAge: time.Hour},
 		Observer:       NopObserver{},
 	}
 }
@@ -95,6 +108,15 @@ func (c *Config) setDefaults() {
 	}
 	if c.Grace == 0 {
 		c.Grace = d.Grace
+	}
+	if c.Ledger.MaxRows == 0 {
+		c.Ledger.MaxRows = d.Ledger.MaxRows
+	}
+	switch c.Ledger.MaxAge {
+	case 0:
+		c.Ledger.MaxAge = d.Ledger.MaxAge
+	case -1:
+		c.Ledger.MaxAge = 0
 	}
 	if c.Observer == nil {
 		c.Observer = d.Observer
@@ -145,6 +167,12 @@ func (c *Config) validate() ([]*url.URL, error) {
 	}
 	if c.Grace < 0 {
 		bad("grace", "is negative")
+	}
+	if c.Ledger.MaxRows < 0 {
+		bad("ledger", "has a negative max_rows")
+	}
+	if c.Ledger.MaxAge < 0 {
+		bad("ledger", "has a negative max_age")
 	}
 	c.Options.validate(bad)
 	return fes, errors.Join(problems...)

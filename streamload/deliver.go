@@ -31,8 +31,8 @@ type delivery struct {
 	previous Class // of the attempt before, as it was reported
 }
 
-// deliver sends a body until its fate is known or a bound is reached.
-func (c *Client) deliver(ctx context.Context, b Batch, body *encode.Body) (Report, *Error) {
+// deliver sends a body until its fate is known or a bound is reached. Requests run under alive, waits end with ctx.
+func (c *Client) deliver(ctx, alive context.Context, b Batch, body *encode.Body) (Report, *Error) {
 	d := &delivery{Client: c, batch: b, body: body, begun: time.Now(), fe: c.frontends.first()}
 	d.header = c.conf.Options.header(c.conf.Timeout)
 	policy := c.policy
@@ -44,10 +44,6 @@ func (c *Client) deliver(ctx context.Context, b Batch, body *encode.Body) (Repor
 	default:
 		d.base = randomLabel(c.conf.LabelPrefix)
 	}
-	// Requests outlive the caller's context by the grace, so that one on its way can learn its fate.
-	alive, cancel := c.withGrace(ctx)
-	defer cancel()
-
 	c.conf.Observer.Started(b.Database, b.Table)
 	state, act := decide.Start(policy)
 	for act.Kind != decide.Done {

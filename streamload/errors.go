@@ -2,6 +2,7 @@ package streamload
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -65,15 +66,20 @@ type Error struct {
 	Unresolved bool
 	// Rejected are the rows that were refused before sending, each with its own reason, by index.
 	Rejected []RowError
-	// Partial is true when only the rows in Rejected failed and all others are committed.
+	// Held are the rows that failed because an earlier load that they were in may still store them, each with its own reason, by index. They were
+	// not sent.
+	Held []RowError
+	// Partial is true when only the rows in Rejected and Held failed and all others are committed.
 	Partial bool
 	// Err is the cause, for errors.Is; it may be nil.
 	Err error
+
+	stored []int // rows that are committed although Partial is not set, sorted
 }
 
 // Error is one line that begins with the class.
 func (e *Error) Error() string {
-	if e.Partial || e.Stage == StageEncode {
+	if e.Stage == StageEncode {
 		return fmt.Sprintf("%s: %d row(s) of %s.%s cannot be loaded, the first: %v", e.Class, len(e.Rejected), e.Database, e.Table, e.Rejected[0])
 	}
 	return e.text()
@@ -81,7 +87,7 @@ func (e *Error) Error() string {
 
 // Headline is the error without anything that may quote a row: no error page and no first bad row. It begins with the class too.
 func (e *Error) Headline() string {
-	if e.Partial || e.Stage == StageEncode {
+	if e.Stage == StageEncode {
 		return e.RejectedHeadline()
 	}
 	short := *e
@@ -148,11 +154,13 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Row is the error of the i-th row of the batch; nil when the row is committed.
 func (e *Error) Row(i int) error {
-	at := sort.Search(len(e.Rejected), func(k int) bool { return e.Rejected[k].Index >= i })
-	if at < len(e.Rejected) && e.Rejected[at].Index == i {
-		return e.Rejected[at].Err
+	for _, rows := range [][]RowError{e.Rejected, e.Held} {
+		at := sort.Search(len(rows), func(k int) bool { return rows[k].Index >= i })
+		if at < len(rows) && rows[at].Index == i {
+			return rows[at].Err
+		}
 	}
-	if e.Partial {
+	if _, found := slices.BinarySearch(e.stored, i); found || e.Partial {
 		return nil
 	}
 	return e

@@ -27,6 +27,12 @@ func (d *delivery) finish(ctx context.Context, end decide.Action) (Report, *Erro
 	if !end.Outcome.Committed {
 		failure = d.failure(end.Outcome, r)
 	}
+	switch {
+	case end.Outcome.Open && r.Label != "":
+		d.ledger.add(d.batch, r.Label, d.body, end.Outcome.Debt)
+	case d.batch.Identity != "":
+		d.ledger.settle(r.Label) // a redelivery under the same label, which is settled now
+	}
 	d.conf.Observer.Finished(r, failure)
 	return r, failure
 }

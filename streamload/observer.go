@@ -13,6 +13,11 @@ type Observer interface {
 	Polled(PollInfo)
 	// FE is called when an FE is found to be down, or up again.
 	FE(address string, up bool)
+	// Settled is called when the fate of a load whose outcome was unknown was looked into: Result is "committed", "closed" or "open".
+	Settled(SettleInfo)
+	// Forgotten is called when such a load is dropped from the ledger unsettled: Result says why. Rows of it that are delivered again
+	// may be stored twice.
+	Forgotten(SettleInfo)
 	// Finished is called at the end of a delivery; err is nil when the rows are committed.
 	Finished(Report, *Error)
 }
@@ -54,6 +59,16 @@ type PollInfo struct {
 	After time.Duration
 }
 
+// SettleInfo is a load whose outcome was unknown when its delivery ended.
+type SettleInfo struct {
+	Database, Table, Label string
+	// Age is the time since its delivery ended.
+	Age time.Duration
+	// Rows that have not come back yet.
+	Rows   int
+	Result string
+}
+
 // NopObserver does nothing.
 type NopObserver struct{}
 
@@ -70,6 +85,12 @@ func (NopObserver) Polled(PollInfo) {}
 
 // FE does nothing.
 func (NopObserver) FE(string, bool) {}
+
+// Settled does nothing.
+func (NopObserver) Settled(SettleInfo) {}
+
+// Forgotten does nothing.
+func (NopObserver) Forgotten(SettleInfo) {}
 
 // Finished does nothing.
 func (NopObserver) Finished(Report, *Error) {}

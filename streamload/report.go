@@ -18,6 +18,9 @@ type Batch struct {
 	// Rows are one row each: a JSON object, or a line of CSV. They are not modified, and not kept longer than Load runs, except that a
 	// connection that is being given up may still read them for a moment; do not change them.
 	Rows [][]byte
+	// Whole asks for no partial result where it can be avoided: when some rows were in a load whose outcome is still unknown, or the load of
+	// the others fails, then every row fails. For callers that hand the whole batch back when one row fails.
+	Whole bool
 }
 
 // RowError is a row that failed by itself: its Index in Batch.Rows, and why.
@@ -50,6 +53,9 @@ type Report struct {
 	Ambiguous bool
 	// LabelIgnored is true when the server used another label than ours, which takes its protection against doubles away.
 	LabelIgnored bool
+	// AlreadyStored is how many rows of the batch were found to be stored by an earlier load whose outcome had been unknown; they
+	// were not loaded again and are not in Rows.
+	AlreadyStored int
 	// Took is the time of the whole delivery.
 	Took time.Duration
 	// Timings are the server's phases in milliseconds: Load, BeginTxn, StreamLoadPut, ReadData, WriteData, ReceiveData, CommitAndPublish.

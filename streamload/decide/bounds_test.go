@@ -306,9 +306,9 @@ func TestBackoffWaits(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			for n, want := range test.want {
-				require.Equal(t, want, test.b.wait(n), "wait %d", n)
+				require.Equal(t, want, test.b.Wait(n), "wait %d", n)
 			}
-			require.Equal(t, test.b.wait(100), test.b.wait(1<<40), "far out")
+			require.Equal(t, test.b.Wait(100), test.b.Wait(1<<40), "far out")
 		})
 	}
 }

@@ -207,4 +207,6 @@ type Outcome struct {
 	Reason Reason
 	// Open is true when the rows may be stored, or may still be: nobody may load them again under another label.
 	Open bool
+	// Debt is what is known of the label when Open.
+	Debt Debt
 }

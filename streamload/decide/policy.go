@@ -9,8 +9,8 @@ type Backoff struct {
 	MaxElapsed time.Duration
 }
 
-// wait is the n-th wait, n from 0.
-func (b Backoff) wait(n int) time.Duration {
+// Wait is the n-th wait, n from 0.
+func (b Backoff) Wait(n int) time.Duration {
 	d := b.Initial
 	for range min(n, 32) {
 		if d >= b.Max/2 {

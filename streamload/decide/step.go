@@ -84,7 +84,7 @@ func Step(s State, ev Event) (State, Action) {
 	case ev.Kind == Polled:
 		return s.polled(ev)
 	default: // LabelCancelled
-		return s.look(s.policy.LabelPoll.wait(0))
+		return s.look(s.policy.LabelPoll.Wait(0))
 	}
 }
 
@@ -137,7 +137,7 @@ func (s State) attempted(ev Event) (State, Action) {
 		}
 		return s.startPoll(ev.Now, 0)
 	default:
-		return s.lost().startPoll(ev.Now, s.policy.LabelPoll.wait(0))
+		return s.lost().startPoll(ev.Now, s.policy.LabelPoll.Wait(0))
 	}
 }
 
@@ -177,7 +177,7 @@ func (s State) labelExists(finished bool, now time.Duration) (State, Action) {
 		return s.commit(ByLabelFinished)
 	}
 	s.doubtful = true
-	return s.startPoll(now, s.policy.LabelPoll.wait(0))
+	return s.startPoll(now, s.policy.LabelPoll.Wait(0))
 }
 
 func (s State) startPoll(now, after time.Duration) (State, Action) {
@@ -230,9 +230,9 @@ func (s State) pollOn(now time.Duration) (State, Action) {
 		if s.looks--; s.looks == 0 {
 			return s.fail(StillOpen)
 		}
-		return s.look(s.policy.LabelPoll.wait(0))
+		return s.look(s.policy.LabelPoll.Wait(0))
 	}
-	after := s.policy.LabelPoll.wait(s.polls)
+	after := s.policy.LabelPoll.Wait(s.polls)
 	if over(now-s.pollSince+after, s.policy.LabelPoll.MaxElapsed) || over(now+after, s.policy.Backoff.MaxElapsed) {
 		switch {
 		case s.sawOpen:
@@ -286,7 +286,7 @@ func (s State) resendWait() (after, atLeast time.Duration) {
 	if s.refusals > 0 && s.refusals < s.policy.FEs && !s.capacity {
 		return 0, 0 // the next FE has not been tried yet
 	}
-	after = s.policy.Backoff.wait(s.resends)
+	after = s.policy.Backoff.Wait(s.resends)
 	if s.capacity {
 		after = min(2*after, s.policy.Backoff.Max)
 	}
@@ -317,6 +317,9 @@ func (s State) commit(e Evidence) (State, Action) {
 func (s State) fail(r Reason) (State, Action) {
 	s.done = true
 	s.outcome = Outcome{Reason: r, Open: s.open()}
+	if s.open() {
+		s.outcome.Debt = Debt{Unanswered: s.unanswered > 0, Stable: s.policy.StableLabel, Tainted: s.tainted}
+	}
 	return s, s.finished()
 }
 

@@ -91,6 +91,8 @@ type Load struct {
 	FirstError string
 	// GroupCommit is true when the server merged the load with others under a label of its own.
 	GroupCommit bool
+	// OnePhase is true when the answer says TwoPhaseCommit "false".
+	OnePhase bool
 	// Excerpt is the start of an unreadable answer: at most 300 bytes, valid UTF-8, one line.
 	Excerpt string
 }
@@ -123,6 +125,7 @@ func ParseLoad(body []byte) Load {
 		GroupCommit:  strings.EqualFold(o.text("GroupCommit"), "true"),
 	}
 	_, a.HasCounts = o.find("NumberTotalRows")
+	a.OnePhase = strings.EqualFold(o.text("TwoPhaseCommit"), "false")
 	for _, k := range timingKeys {
 		if _, ok := o.find(k); ok {
 			if a.Timings == nil {

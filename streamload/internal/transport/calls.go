@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/dorisload/benthos-doris/streamload/internal/answer"
 )
@@ -14,6 +15,7 @@ import (
 const (
 	stateCall  = "/get_load_state"
 	cancelCall = "/_cancel"
+	txnCall    = "/_stream_load_2pc"
 	// maxCallAnswer is plenty for the answer to a call: a state, or an error text.
 	maxCallAnswer = 1 << 20
 	// maxErrorLog is how much of an error page is read: the first rows tell the story, a page may have 200 MB.
@@ -32,7 +34,7 @@ type Reply struct {
 func (t *Transport) State(ctx context.Context, fe *url.URL, database, label string) (answer.State, Reply, error) {
 	at := Path(fe, database, "get_load_state")
 	at.RawQuery = url.Values{"label": {label}}.Encode()
-	r, err := t.call(ctx, http.MethodGet, at, stateCall)
+	r, err := t.call(ctx, http.MethodGet, at, stateCall, nil)
 	if err != nil {
 		return answer.State{}, r, err
 	}
@@ -50,18 +52,29 @@ func (t *Transport) State(ctx context.Context, fe *url.URL, database, label stri
 func (t *Transport) Cancel(ctx context.Context, fe *url.URL, database, label string) (Reply, error) {
 	at := Path(fe, database, "_cancel")
 	at.RawQuery = url.Values{"label": {label}}.Encode()
-	return t.call(ctx, http.MethodPost, at, cancelCall)
+	return t.call(ctx, http.MethodPost, at, cancelCall, nil)
+}
+
+// CommitTxn commits the second phase of a transaction. It names the transaction and not the label, so a copy of it that comes late can
+// commit nothing else. An FE sends it on to a BE (Doris: LoadAction.java, be stream_load_2pc.cpp).
+func (t *Transport) CommitTxn(ctx context.Context, fe *url.URL, database string, txn int64) (Reply, error) {
+	return t.call(ctx, http.MethodPut, Path(fe, database, "_stream_load_2pc"), txnCall, http.Header{
+		"txn_id": {strconv.FormatInt(txn, 10)}, "txn_operation": {"commit"},
+	})
 }
 
 // Ping asks an FE whether it is up (Doris: BootstrapFinishAction.java). Any HTTP answer is one; it is up to the caller what to make of it.
 func (t *Transport) Ping(ctx context.Context, fe *url.URL) (Reply, error) {
-	return t.call(ctx, http.MethodGet, Path(fe, "bootstrap"), "/bootstrap")
+	return t.call(ctx, http.MethodGet, Path(fe, "bootstrap"), "/bootstrap", nil)
 }
 
 // call does a request without a body and follows redirects by hand, with the same checks as a load.
-func (t *Transport) call(ctx context.Context, method string, at *url.URL, name string) (Reply, error) {
+func (t *Transport) call(ctx context.Context, method string, at *url.URL, name string, header http.Header) (Reply, error) {
 	for hops := 0; ; hops++ {
 		req := t.request(ctx, method, at)
+		for k, v := range header {
+			req.Header[k] = v
+		}
 		resp, err := t.calls.RoundTrip(req)
 		if err != nil {
 			return Reply{Server: at.Host}, fmt.Errorf("%s %s: %w", method, at.Host, unwrapURL(explain(ctx, err)))

@@ -86,6 +86,9 @@ func (t *Transport) put(ctx context.Context, at *url.URL, l Load, hop int) (Atte
 	}
 	req.Header["Expect"] = []string{"100-continue"}
 	req.Body, req.ContentLength = body, l.Body.Len()
+	if req.ContentLength == 0 {
+		req.Body = http.NoBody // any other body of no length is sent in chunks
+	}
 	// An FE's connection is of no use after an answer without a body, and saying so makes sure that none is sent, also where
 	// a TLS proxy hides the answer from withholdConn.
 	req.Close = hop == 0

@@ -1,0 +1,263 @@
+package streamload
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/dorisload/benthos-doris/streamload/decide"
+	"github.com/dorisload/benthos-doris/streamload/encode"
+)
+
+// Messages that are delivered again carry nothing that says which load they were in, and may come back split, merged or in another
+// order. So a load whose delivery ended with its fate open stays in the ledger: its label, and the digests of its rows. Rows that
+// come in while the ledger is not empty are looked up in it before they are loaded. While it is empty it costs one atomic load a batch.
+
+// digest identifies a row by its bytes. At 128 bits two different rows of any real amount never share one.
+type digest [16]byte
+
+func digestOf(row []byte) digest { return xxh3.Hash128(row).Bytes() }
+
+// ledger is the loads whose fate is open, and those found committed whose rows have not all come back yet.
+type ledger struct {
+	limits  LedgerLimits
+	count   atomic.Int64 // of entries
+	dropped func(*entry, string)
+
+	mu      sync.Mutex
+	entries []*entry // by age, the oldest first
+	rows    int      // digests of all entries
+}
+
+// entry is one load.
+type entry struct {
+	database, table, label string
+	born                   time.Time
+
+	// Under the ledger's lock:
+	rows    map[digest]int // how many of each row have not been claimed
+	left    int            // sum of rows
+	pending int            // claims that may be given back
+	settled decide.Settled
+	gone    bool // no longer in the ledger
+
+	// gate is held by the one goroutine that settles the entry; the fields below belong to it.
+	gate  chan struct{}
+	debt  decide.Debt
+	tries int
+	next  time.Time
+}
+
+// fate is what the ledger says about a row.
+type fate uint8
+
+const (
+	fateFree   fate = iota // nothing is known of it: load it
+	fateStored             // it is stored already: acknowledge it
+	fateOpen               // it may be stored: neither
+)
+
+func newLedger(limits LedgerLimits, dropped func(*entry, string)) *ledger {
+	return &ledger{limits: limits, dropped: dropped}
+}
+
+func (l *ledger) empty() bool { return l.count.Load() == 0 }
+
+// add remembers a load. An entry of the same label (a stable one, sent again) is replaced.
+func (l *ledger) add(b Batch, label string, body *encode.Body, debt decide.Debt) {
+	e := &entry{
+		database: b.Database, table: b.Table, label: label, born: time.Now(), debt: debt,
+		rows: make(map[digest]int, body.Rows()), left: body.Rows(), gate: make(chan struct{}, 1),
+	}
+	for i := range body.Rows() {
+		e.rows[digestOf(body.Row(i))]++
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forget(label)
+	l.entries = append(l.entries, e)
+	l.rows += e.left
+	l.sweep()
+}
+
+// forget removes the entry of a label. It wants the lock held.
+func (l *ledger) forget(label string) {
+	for i, e := range l.entries {
+		if e.label == label {
+			l.remove(i)
+			return
+		}
+	}
+}
+
+func (l *ledger) remove(i int) {
+	e := l.entries[i]
+	l.rows -= e.left
+	e.gone = true
+	l.entries = append(l.entries[:i], l.entries[i+1:]...)
+	l.count.Store(int64(len(l.entries)))
+}
+
+// sweep removes what is done with, too old, or too much. It wants the lock held.
+func (l *ledger) sweep() {
+	l.count.Store(int64(len(l.entries)))
+	for i := 0; i < len(l.entries); {
+		e := l.entries[i]
+		switch {
+		case e.settled == decide.SettledClosed, e.left == 0 && e.pending == 0:
+			l.remove(i)
+		case l.limits.MaxAge > 0 && time.Since(e.born) > l.limits.MaxAge:
+			l.remove(i)
+			l.dropped(e, "it is older than max_age")
+		default:
+			i++
+		}
+	}
+	for len(l.entries) > 0 && l.rows > l.limits.MaxRows {
+		e := l.entries[0]
+		l.remove(0)
+		l.dropped(e, "there are more rows than max_rows")
+	}
+}
+
+// matching is the entries that hold rows of a body.
+func (l *ledger) matching(database, table string, digests []digest) (found []*entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sweep()
+	for _, e := range l.entries {
+		if e.database != database || e.table != table {
+			continue
+		}
+		for _, d := range digests {
+			if e.rows[d] > 0 {
+				found = append(found, e)
+				break
+			}
+		}
+	}
+	return found
+}
+
+// holds is true when the ledger has an entry of a label.
+func (l *ledger) holds(label string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range l.entries {
+		if e.label == label {
+			return true
+		}
+	}
+	return false
+}
+
+// settle removes the entry of a label that a delivery has found committed, or closed.
+func (l *ledger) settle(label string) {
+	if l.empty() {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forget(label)
+}
+
+// claim is rows of a batch that were found to be stored. They are taken out of the ledger, each once; giveBack puts them back when
+// the batch fails as a whole, so that they are found again.
+type claim struct {
+	ledger *ledger
+	taken  []claimed
+}
+
+type claimed struct {
+	e *entry
+	d digest
+}
+
+// judge says what is to be done with each row, given entries that have been settled as far as they can be.
+func (l *ledger) judge(entries []*entry, digests []digest) (fates []fate, labels []string, c *claim) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fates, labels = make([]fate, len(digests)), make([]string, len(digests))
+	c = &claim{ledger: l}
+	type use struct {
+		e *entry
+		d digest
+	}
+	open := map[use]int{} // rows of open entries seen in this batch: each holds back no more rows than it has
+	for i, d := range digests {
+		// A stored row is looked for first: if a row is in both, it does not matter which copy is which.
+		for _, e := range entries {
+			if !e.gone && e.settled == decide.SettledCommitted && e.rows[d] > 0 {
+				e.rows[d]--
+				e.left--
+				e.pending++
+				l.rows--
+				c.taken = append(c.taken, claimed{e, d})
+				fates[i], labels[i] = fateStored, e.label
+				break
+			}
+		}
+		if fates[i] == fateStored {
+			continue
+		}
+		for _, e := range entries {
+			if !e.gone && e.settled == decide.Unsettled && e.rows[d] > open[use{e, d}] {
+				open[use{e, d}]++
+				fates[i], labels[i] = fateOpen, e.label
+				break
+			}
+		}
+	}
+	return fates, labels, c
+}
+
+// keep ends a claim: its rows are acknowledged.
+func (c *claim) keep() {
+	c.ledger.mu.Lock()
+	defer c.ledger.mu.Unlock()
+	for _, t := range c.taken {
+		t.e.pending--
+	}
+	c.taken = nil
+	c.ledger.sweep()
+}
+
+// giveBack ends a claim: its rows will come again.
+func (c *claim) giveBack() {
+	c.ledger.mu.Lock()
+	defer c.ledger.mu.Unlock()
+	for _, t := range c.taken {
+		t.e.pending--
+		if t.e.gone {
+			continue // dropped by a limit meanwhile
+		}
+		t.e.rows[t.d]++
+		t.e.left++
+		c.ledger.rows++
+	}
+	c.taken = nil
+}
+
+// set keeps what became of an entry.
+func (l *ledger) set(e *entry, s decide.Settled) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.settled = s
+	l.sweep()
+}
+
+// state is how an entry is settled.
+func (l *ledger) state(e *entry) decide.Settled {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return e.settled
+}
+
+// size is the number of entries and of their rows.
+func (l *ledger) size() (entries, rows int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.entries), l.rows
+}

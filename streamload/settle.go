@@ -1,0 +1,147 @@
+package streamload
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/dorisload/benthos-doris/streamload/decide"
+	"github.com/dorisload/benthos-doris/streamload/encode"
+	"github.com/dorisload/benthos-doris/streamload/internal/answer"
+	"github.com/dorisload/benthos-doris/streamload/internal/transport"
+)
+
+// fenceTimeout bounds a fence at the server: it has no rows, and is of no use when it comes late.
+const fenceTimeout = 30 * time.Second
+
+// settled is what the ledger says about the rows of a body.
+type settled struct {
+	fates  []fate
+	labels []string // of the load that a stored or open row was in
+	claim  *claim
+	stored int
+	open   int
+}
+
+// settle looks the rows of a body up in the ledger, after settling the loads that they were in. It is nil when the ledger knows none of them.
+func (c *Client) settle(ctx, alive context.Context, b Batch, body *encode.Body) *settled {
+	digests := make([]digest, body.Rows())
+	for i := range digests {
+		digests[i] = digestOf(body.Row(i))
+	}
+	entries := c.ledger.matching(b.Database, b.Table, digests)
+	if len(entries) == 0 {
+		return nil
+	}
+	for _, e := range entries {
+		c.settleEntry(ctx, alive, e)
+	}
+	s := &settled{}
+	s.fates, s.labels, s.claim = c.ledger.judge(entries, digests)
+	for _, f := range s.fates {
+		switch f {
+		case fateStored:
+			s.stored++
+		case fateOpen:
+			s.open++
+		}
+	}
+	return s
+}
+
+// settleEntry learns the fate of a load, unless somebody else does: then it waits for that. A load that stays open is not asked for more often than
+// label_poll allows, however often its rows come back.
+func (c *Client) settleEntry(ctx, alive context.Context, e *entry) {
+	select {
+	case e.gate <- struct{}{}:
+		defer func() { <-e.gate }()
+	case <-ctx.Done():
+		return
+	}
+	if c.ledger.state(e) != decide.Unsettled || !sleep(ctx, time.Until(e.next)) {
+		return
+	}
+	s, act := decide.StartSettlement(e.debt)
+	for act.Kind != decide.SettleDone {
+		e.debt = act.Debt // before the action is done: it may be done even if nothing is learned of it
+		ev := decide.SettleEvent{Kind: decide.SettleStopped}
+		if ctx.Err() == nil && (!act.Wait || sleep(ctx, c.conf.LabelPoll.Initial)) {
+			ev = c.settleStep(alive, e, act)
+		}
+		s, act = decide.StepSettlement(s, ev)
+	}
+	e.debt = act.Debt
+	e.tries++
+	e.next = time.Now().Add(decide.Backoff(c.conf.LabelPoll).Wait(e.tries))
+	if act.Result != decide.Unsettled {
+		c.ledger.set(e, act.Result)
+	}
+	c.conf.Observer.Settled(SettleInfo{
+		Database: e.database, Table: e.table, Label: e.label, Age: time.Since(e.born), Result: settledWord(act.Result),
+	})
+}
+
+func settledWord(s decide.Settled) string {
+	switch s {
+	case decide.SettledCommitted:
+		return "committed"
+	case decide.SettledClosed:
+		return "closed"
+	default:
+		return "open"
+	}
+}
+
+// settleStep does one step of a settlement.
+func (c *Client) settleStep(ctx context.Context, e *entry, act decide.SettleAction) decide.SettleEvent {
+	fe := c.frontends.first()
+	switch act.Kind {
+	case decide.SettleAsk:
+		p := c.askState(ctx, fe, e.database, e.label)
+		return decide.SettleEvent{Kind: decide.SettlePolled, Poll: p.facts}
+	case decide.SettleCancel:
+		_ = c.askCancel(ctx, fe, e.database, e.label) // what came of it shows in the state
+		return decide.SettleEvent{Kind: decide.SettleCancelled}
+	case decide.SettleFence:
+		ctx, cancel := context.WithTimeout(ctx, attemptTimeout(fenceTimeout))
+		defer cancel()
+		header := c.conf.Options.header(fenceTimeout)
+		header["label"] = []string{e.label}
+		header["two_phase_commit"] = []string{"true"} // only this spelling is understood (be stream_load.cpp)
+		header["group_commit"] = []string{"off_mode"}
+		a := c.transport.Load(ctx, c.frontends.urls[fe], transport.Load{
+			Database: e.database, Table: e.table, Header: header, Body: noRows{},
+		})
+		return decide.SettleEvent{Kind: decide.SettleFenced, Attempt: a.Attempt}
+	default: // SettleCommit
+		ctx, cancel := context.WithTimeout(ctx, attemptTimeout(fenceTimeout))
+		defer cancel()
+		r, err := c.transport.CommitTxn(ctx, c.frontends.urls[fe], e.database, act.Txn)
+		if err != nil || r.HTTPStatus != http.StatusOK {
+			return decide.SettleEvent{Kind: decide.SettleCommitted}
+		}
+		return decide.SettleEvent{Kind: decide.SettleCommitted, Commit: answer.ParseLoad(r.Body)}
+	}
+}
+
+// noRows is the body of a fence.
+type noRows struct{}
+
+func (noRows) Len() int64          { return 0 }
+func (noRows) Open() io.ReadCloser { return http.NoBody }
+
+// sleep waits; it is false when the context ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
