@@ -78,13 +78,16 @@ func (r *result) settle(g *group, err error) {
 	if len(rejected) > 0 {
 		r.because(decide.DataQuality, e.RejectedHeadline())
 	}
-	if len(rejected) == len(g.indices) || e.Partial {
+	if e.Stage == streamload.StageEncode {
 		return
 	}
 	r.because(e.Class, e.Headline())
 	for k, i := range g.indices {
-		if _, own := rejected[k]; !own {
-			r.add(i, e)
+		if _, own := rejected[k]; own {
+			continue
+		}
+		if rowErr := e.Row(k); rowErr != nil {
+			r.add(i, rowErr)
 		}
 	}
 }
