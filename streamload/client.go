@@ -22,6 +22,7 @@ type Client struct {
 	secrets   redact.Secrets
 	policy    decide.Policy
 	ledger    *ledger
+	pace      *pace
 }
 
 // New makes a Client. It opens no connection and starts no goroutine. The error names every problem of the config.
@@ -33,6 +34,7 @@ func New(conf Config) (*Client, error) {
 	}
 	c := &Client{
 		conf:      conf,
+		pace:      newPace(conf.Backoff.Initial, conf.Backoff.Max),
 		frontends: newFrontends(fes, conf.Observer),
 		secrets:   redact.NewSecrets(conf.Username, conf.Password),
 		transport: transport.New(transport.Config{

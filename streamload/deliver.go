@@ -9,6 +9,7 @@ import (
 
 	"github.com/dorisload/benthos-doris/streamload/decide"
 	"github.com/dorisload/benthos-doris/streamload/encode"
+	"github.com/dorisload/benthos-doris/streamload/internal/answer"
 	"github.com/dorisload/benthos-doris/streamload/internal/transport"
 )
 
@@ -55,7 +56,9 @@ func (c *Client) deliver(ctx, alive context.Context, b Batch, body *encode.Body)
 			label := d.label(act)
 			switch act.Kind {
 			case decide.Send:
-				ev = d.send(alive, label)
+				if c.pace.enter(ctx) {
+					ev = d.send(alive, label)
+				}
 			case decide.AskState:
 				ev = d.ask(alive, label)
 			case decide.CancelLabel:
@@ -131,6 +134,7 @@ func (d *delivery) send(ctx context.Context, label string) decide.Event {
 	// Only a failure of the first hop says something about the FE.
 	d.frontends.report(d.fe, a.Hops > 0 || a.HTTPStatus != 0 || a.Sent != decide.NotSent)
 	d.last, d.lastTook = a, time.Since(began)
+	d.pace.leave(began, a.HasAnswer && a.Class().Slow(), a.HasAnswer && a.Load.Word == answer.Success)
 	return decide.Event{Kind: decide.Attempted, Attempt: a.Attempt}
 }
 

@@ -26,8 +26,8 @@ const (
 	Unknown     Class = "unknown"
 )
 
-// slow is true for failures that an early retry makes worse.
-func (c Class) slow() bool { return c == Capacity }
+// Slow is true for failures that an early retry makes worse.
+func (c Class) Slow() bool { return c == Capacity }
 
 // ClassRow is one row of the class table: a failure that matches Pattern is of Class.
 type ClassRow struct {

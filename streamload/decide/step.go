@@ -93,7 +93,7 @@ func (s State) attempted(ev Event) (State, Action) {
 	a := ev.Attempt
 	s.polling, s.sawOpen, s.looks = false, false, 0
 	s.retryWait = min(a.RetryAfter, maxRetryAfter)
-	s.capacity = a.HasAnswer && Classify(a.HTTPStatus, a.Load).slow()
+	s.capacity = a.HasAnswer && Classify(a.HTTPStatus, a.Load).Slow()
 	stale := a.Stale && a.Sent == NotSent && !a.HasAnswer
 	again := stale && !s.stale && !s.cancelled && !over(ev.Now, s.policy.Backoff.MaxElapsed)
 	s.stale = stale
