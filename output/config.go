@@ -40,6 +40,7 @@ func parseConfig(parsed *service.ParsedConfig) (config, error) {
 		MaxRetries:            r.maxRetries(),
 		Backoff:               r.backoff(fieldBackoff),
 		LabelPoll:             r.backoff(fieldLabelPoll),
+		Ledger:                r.ledger(),
 		Timeout:               r.positive(fieldTimeout),
 		ConnectTimeout:        r.positive(fieldConnectTimeout),
 	}}
@@ -101,22 +102,38 @@ func (r *reader) positive(path ...string) time.Duration {
 	return d
 }
 
-// backoff reads a series of waits. In a config 0s is a bound that there is not, in the client -1 is.
+// backoff reads a series of waits.
 func (r *reader) backoff(field string) streamload.Backoff {
-	b := streamload.Backoff{
-		Initial: r.positive(field, fieldInitialInterval),
-		Max:     r.positive(field, fieldMaxInterval),
+	return streamload.Backoff{
+		Initial:    r.positive(field, fieldInitialInterval),
+		Max:        r.positive(field, fieldMaxInterval),
+		MaxElapsed: r.bound(field, fieldMaxElapsedTime),
 	}
-	switch elapsed, ok := r.duration(field, fieldMaxElapsedTime); {
+}
+
+// bound reads a bound of time. In a config 0s is a bound that there is not, in the client -1 is.
+func (r *reader) bound(path ...string) time.Duration {
+	switch d, ok := r.duration(path...); {
 	case !ok:
-	case elapsed < 0:
-		r.bad(field+"."+fieldMaxElapsedTime, "is %s; it must not be negative (0s sets no bound)", elapsed)
-	case elapsed == 0:
-		b.MaxElapsed = -1
+		return 0
+	case d < 0:
+		r.bad(strings.Join(path, "."), "is %s; it must not be negative (0s sets no bound)", d)
+		return 0
+	case d == 0:
+		return -1
 	default:
-		b.MaxElapsed = elapsed
+		return d
 	}
-	return b
+}
+
+// ledger reads what may be remembered of loads whose outcome is not known.
+func (r *reader) ledger() streamload.LedgerLimits {
+	rows := read(r, r.parsed.FieldInt, fieldLedger, fieldMaxRows)
+	if rows < 1 {
+		r.bad(fieldLedger+"."+fieldMaxRows, "is %d; it must be at least 1", rows)
+		rows = 0
+	}
+	return streamload.LedgerLimits{MaxRows: rows, MaxAge: r.bound(fieldLedger, fieldMaxAge)}
 }
 
 // maxRetries reads how often to send again. In the client 0 is the default and -1 is never.

@@ -32,6 +32,7 @@ timeout: 5 minutes
 connect_timeout: 0s
 backoff: { initial_interval: soon, max_interval: -1s, max_elapsed_time: -1s }
 label_poll: { initial_interval: 10s, max_interval: 1s }
+ledger: { max_rows: 0, max_age: -1h }
 max_retries: -3
 max_in_flight: 0
 columns: [ id, " " ]
@@ -59,6 +60,8 @@ tls: { enabled: true, root_cas: nonsense }
 		`backoff.max_interval is -1s; it must be more than 0`,
 		`backoff.max_elapsed_time is -1s; it must not be negative (0s sets no bound)`,
 		`label_poll has a max_interval of 1s, which is shorter than its initial_interval of 10s`,
+		`ledger.max_rows is 0; it must be at least 1`,
+		`ledger.max_age is -1h0m0s; it must not be negative (0s sets no bound)`,
 		`max_retries is -3; it must be -1 (never) or more`,
 		`max_in_flight is 0; it must be at least 1`,
 		`columns[1] is empty`,
@@ -78,7 +81,7 @@ tls: { enabled: true, root_cas: nonsense }
 	} {
 		require.Contains(t, got, want)
 	}
-	require.Len(t, got, 26, "each is told once")
+	require.Len(t, got, 28, "each is told once")
 	require.NotContains(t, err.Error(), "hunter2")
 }
 
@@ -145,6 +148,7 @@ label: ${! this.id }
 max_retries: 5
 backoff: { initial_interval: 1s, max_interval: 2s, max_elapsed_time: 0s }
 label_poll: { max_elapsed_time: 1m }
+ledger: { max_rows: 7, max_age: 0s }
 timeout: 500ms
 connect_timeout: 3s
 max_in_flight: 2
@@ -168,6 +172,7 @@ tls: { enabled: true, skip_cert_verify: true }
 		Backoff:   streamload.Backoff{Initial: time.Second, Max: 2 * time.Second, MaxElapsed: -1},
 		LabelPoll: streamload.Backoff{Initial: 200 * time.Millisecond, Max: 5 * time.Second, MaxElapsed: time.Minute},
 		Timeout:   500 * time.Millisecond, ConnectTimeout: 3 * time.Second,
+		Ledger:    streamload.LedgerLimits{MaxRows: 7, MaxAge: -1},
 	}, conf.client)
 	require.Equal(t, []string{"fe1:8030", "fe2:8030", "fe3"}, conf.frontends)
 	require.Equal(t, "shop.${! this.kind }", conf.target)

@@ -13,6 +13,17 @@ func labelFields() []*service.ConfigField {
 			Description("What identifies a batch: something that is the same when the input delivers the batch again, and different for every other batch, for instance topic, partition and offset. It is evaluated over the messages of one load, at the first of them. The label is then made of `label_prefix`, this, and a hash of the rows, and a load that was committed before the process ended is not loaded again afterwards, as long as the input forms the same batches. Two batches of the same identity with exactly the same rows are taken for one. Empty, labels are random.").
 			Default("").
 			Example(`${! meta("kafka_topic") }-${! meta("kafka_partition") }-${! meta("kafka_offset") }`),
+		service.NewObjectField(fieldLedger,
+			service.NewIntField(fieldMaxRows).
+				Description("How many rows of such loads are remembered, at about 50 bytes of memory each. A load that does not fit drives out the oldest ones, with a warning.").
+				Default(1_000_000).
+				LintRule(maxRowsLint).
+				Advanced(),
+			service.NewDurationField(fieldMaxAge).
+				Description("How long such a load is remembered, with a warning when it is forgotten; 0s sets no bound. It should be longer than it takes the input to deliver again. Doris itself forgets a label after 12 hours.").
+				Default("1h").
+				Advanced(),
+		).Description("What is remembered, in memory, of loads whose outcome was unknown when their messages were failed. Messages with the same content that come again are looked up there first: those that turn out to be stored are acknowledged and not loaded a second time. Without `label` this ends with the process. Not used with `group_commit`, where Doris makes the labels.").Advanced(),
 	}
 }
 

@@ -22,6 +22,10 @@ const (
   [ "max_retries is %v; it must be -1 (never) or more".format(this.string()) ]
 }`
 
+	maxRowsLint = `root = if this.type() == "number" && this < 1 {
+  [ "ledger.max_rows is %v; it must be at least 1".format(this.string()) ]
+}`
+
 	maxInFlightLint = `root = if this.type() == "number" && this < 1 {
   [ "max_in_flight is %v; it must be at least 1".format(this.string()) ]
 }`
