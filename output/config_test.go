@@ -172,7 +172,7 @@ tls: { enabled: true, skip_cert_verify: true }
 		Backoff:   streamload.Backoff{Initial: time.Second, Max: 2 * time.Second, MaxElapsed: -1},
 		LabelPoll: streamload.Backoff{Initial: 200 * time.Millisecond, Max: 5 * time.Second, MaxElapsed: time.Minute},
 		Timeout:   500 * time.Millisecond, ConnectTimeout: 3 * time.Second,
-		Ledger:    streamload.LedgerLimits{MaxRows: 7, MaxAge: -1},
+		Ledger: streamload.LedgerLimits{MaxRows: 7, MaxAge: -1},
 	}, conf.client)
 	require.Equal(t, []string{"fe1:8030", "fe2:8030", "fe3"}, conf.frontends)
 	require.Equal(t, "shop.${! this.kind }", conf.target)

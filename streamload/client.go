@@ -52,11 +52,7 @@ func New(conf Config) (*Client, error) {
 			FEs:        len(fes),
 		},
 	}
-	c.ledger = newLedger(conf.Ledger, func(e *entry, why string) {
-		conf.Observer.Forgotten(SettleInfo{
-			Database: e.database, Table: e.table, Label: e.label, Age: time.Since(e.born), Rows: e.left, Result: why,
-		})
-	})
+	c.ledger = newLedger(conf.Ledger, conf.Observer.Forgotten)
 	return c, nil
 }
 

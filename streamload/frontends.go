@@ -7,8 +7,12 @@ import (
 	"time"
 )
 
-// downTime is how long an FE that could not be reached is passed over while there are others.
-const downTime = 10 * time.Second
+// An FE that could not be reached is passed over for a while, as long as there are others. Then one load tries it again, and each time that
+// fails the while is twice as long: a try may cost that load Config.ConnectTimeout.
+const (
+	firstDownTime = 5 * time.Second
+	maxDownTime   = time.Minute
+)
 
 // frontends are the FEs, and what is known about their health.
 type frontends struct {
@@ -16,12 +20,20 @@ type frontends struct {
 	next     atomic.Uint32
 	observer Observer
 
-	mu   sync.Mutex
-	down []time.Time // when each was found down; zero: up
+	mu     sync.Mutex
+	health []health
+}
+
+// health is what is known about one FE.
+type health struct {
+	down time.Duration // how long it is passed over; 0 while it is up
+	// until is the end of that. The load that tries it afterwards moves it on, so that the others do not wait for the same answer.
+	until time.Time
+	tried bool // by the load that moved until
 }
 
 func newFrontends(urls []*url.URL, o Observer) *frontends {
-	return &frontends{urls: urls, observer: o, down: make([]time.Time, len(urls))}
+	return &frontends{urls: urls, observer: o, health: make([]health, len(urls))}
 }
 
 // first is where a load starts: a different FE each time.
@@ -39,7 +51,11 @@ func (f *frontends) up(i int) int {
 	defer f.mu.Unlock()
 	for k := range f.urls {
 		at := (i + k) % len(f.urls)
-		if !f.isDown(at) {
+		switch h := &f.health[at]; {
+		case h.down == 0:
+			return at
+		case !time.Now().Before(h.until):
+			h.until, h.tried = time.Now().Add(h.down), true
 			return at
 		}
 	}
@@ -49,11 +65,16 @@ func (f *frontends) up(i int) int {
 // report keeps what a request said about an FE.
 func (f *frontends) report(i int, up bool) {
 	f.mu.Lock()
-	changed := f.down[i].IsZero() != up
-	if up {
-		f.down[i] = time.Time{}
-	} else {
-		f.down[i] = time.Now()
+	h := &f.health[i]
+	changed := (h.down == 0) != up
+	switch {
+	case up:
+		*h = health{}
+	case h.down == 0:
+		*h = health{down: firstDownTime, until: time.Now().Add(firstDownTime)}
+	case h.tried:
+		h.down = min(2*h.down, maxDownTime)
+		h.until, h.tried = time.Now().Add(h.down), false
 	}
 	f.mu.Unlock()
 	if changed {
@@ -68,16 +89,11 @@ func (f *frontends) order(first int) []int {
 	up, down := make([]int, 0, len(f.urls)), []int(nil)
 	for k := range f.urls {
 		at := (first + k) % len(f.urls)
-		if f.isDown(at) {
+		if f.health[at].down > 0 {
 			down = append(down, at)
 		} else {
 			up = append(up, at)
 		}
 	}
 	return append(up, down...)
-}
-
-// isDown wants the lock held.
-func (f *frontends) isDown(i int) bool {
-	return !f.down[i].IsZero() && time.Since(f.down[i]) <= downTime
 }

@@ -22,13 +22,15 @@ func digestOf(row []byte) digest { return xxh3.Hash128(row).Bytes() }
 
 // ledger is the loads whose fate is open, and those found committed whose rows have not all come back yet.
 type ledger struct {
-	limits  LedgerLimits
-	count   atomic.Int64 // of entries
-	dropped func(*entry, string)
+	limits LedgerLimits
+	count  atomic.Int64 // of entries
+	// forgotten is told of loads that are dropped unsettled. It is called without the lock.
+	forgotten func(SettleInfo)
 
 	mu      sync.Mutex
-	entries []*entry // by age, the oldest first
-	rows    int      // digests of all entries
+	entries []*entry     // by age, the oldest first
+	rows    int          // digests of all entries
+	untold  []SettleInfo // for forgotten
 }
 
 // entry is one load.
@@ -59,8 +61,18 @@ const (
 	fateOpen               // it may be stored: neither
 )
 
-func newLedger(limits LedgerLimits, dropped func(*entry, string)) *ledger {
-	return &ledger{limits: limits, dropped: dropped}
+func newLedger(limits LedgerLimits, forgotten func(SettleInfo)) *ledger {
+	return &ledger{limits: limits, forgotten: forgotten}
+}
+
+// unlock gives the lock back and then tells what was dropped while it was held.
+func (l *ledger) unlock() {
+	untold := l.untold
+	l.untold = nil
+	l.mu.Unlock()
+	for _, info := range untold {
+		l.forgotten(info)
+	}
 }
 
 func (l *ledger) empty() bool { return l.count.Load() == 0 }
@@ -75,7 +87,7 @@ func (l *ledger) add(b Batch, label string, body *encode.Body, debt decide.Debt)
 		e.rows[digestOf(body.Row(i))]++
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	l.forget(label)
 	l.entries = append(l.entries, e)
 	l.rows += e.left
@@ -100,6 +112,16 @@ func (l *ledger) remove(i int) {
 	l.count.Store(int64(len(l.entries)))
 }
 
+// drop removes the i-th entry although it is not done with. One that is known to be committed is dropped with a word too: its rows are not
+// known any more when they come back.
+func (l *ledger) drop(i int, why string) {
+	e := l.entries[i]
+	l.untold = append(l.untold, SettleInfo{
+		Database: e.database, Table: e.table, Label: e.label, Age: time.Since(e.born), Rows: e.left, Result: why,
+	})
+	l.remove(i)
+}
+
 // sweep removes what is done with, too old, or too much. It wants the lock held.
 func (l *ledger) sweep() {
 	l.count.Store(int64(len(l.entries)))
@@ -109,23 +131,20 @@ func (l *ledger) sweep() {
 		case e.settled == decide.SettledClosed, e.left == 0 && e.pending == 0:
 			l.remove(i)
 		case l.limits.MaxAge > 0 && time.Since(e.born) > l.limits.MaxAge:
-			l.remove(i)
-			l.dropped(e, "it is older than max_age")
+			l.drop(i, "it is older than max_age")
 		default:
 			i++
 		}
 	}
 	for len(l.entries) > 0 && l.rows > l.limits.MaxRows {
-		e := l.entries[0]
-		l.remove(0)
-		l.dropped(e, "there are more rows than max_rows")
+		l.drop(0, "there are more rows than max_rows")
 	}
 }
 
 // matching is the entries that hold rows of a body.
 func (l *ledger) matching(database, table string, digests []digest) (found []*entry) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	l.sweep()
 	for _, e := range l.entries {
 		if e.database != database || e.table != table {
@@ -144,7 +163,7 @@ func (l *ledger) matching(database, table string, digests []digest) (found []*en
 // holds is true when the ledger has an entry of a label.
 func (l *ledger) holds(label string) bool {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	for _, e := range l.entries {
 		if e.label == label {
 			return true
@@ -159,7 +178,7 @@ func (l *ledger) settle(label string) {
 		return
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	l.forget(label)
 }
 
@@ -178,7 +197,7 @@ type claimed struct {
 // judge says what is to be done with each row, given entries that have been settled as far as they can be.
 func (l *ledger) judge(entries []*entry, digests []digest) (fates []fate, labels []string, c *claim) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	fates, labels = make([]fate, len(digests)), make([]string, len(digests))
 	c = &claim{ledger: l}
 	type use struct {
@@ -216,7 +235,7 @@ func (l *ledger) judge(entries []*entry, digests []digest) (fates []fate, labels
 // keep ends a claim: its rows are acknowledged.
 func (c *claim) keep() {
 	c.ledger.mu.Lock()
-	defer c.ledger.mu.Unlock()
+	defer c.ledger.unlock()
 	for _, t := range c.taken {
 		t.e.pending--
 	}
@@ -227,7 +246,7 @@ func (c *claim) keep() {
 // giveBack ends a claim: its rows will come again.
 func (c *claim) giveBack() {
 	c.ledger.mu.Lock()
-	defer c.ledger.mu.Unlock()
+	defer c.ledger.unlock()
 	for _, t := range c.taken {
 		t.e.pending--
 		if t.e.gone {
@@ -240,24 +259,26 @@ func (c *claim) giveBack() {
 	c.taken = nil
 }
 
-// set keeps what became of an entry.
-func (l *ledger) set(e *entry, s decide.Settled) {
+// set keeps what became of an entry, and gives the number of its rows that have not come back yet.
+func (l *ledger) set(e *entry, s decide.Settled) (left int) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	e.settled = s
+	left = e.left
 	l.sweep()
+	return left
 }
 
 // state is how an entry is settled.
 func (l *ledger) state(e *entry) decide.Settled {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	return e.settled
 }
 
 // size is the number of entries and of their rows.
 func (l *ledger) size() (entries, rows int) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	return len(l.entries), l.rows
 }

@@ -74,11 +74,9 @@ func (c *Client) settleEntry(ctx, alive context.Context, e *entry) {
 	e.debt = act.Debt
 	e.tries++
 	e.next = time.Now().Add(decide.Backoff(c.conf.LabelPoll).Wait(e.tries))
-	if act.Result != decide.Unsettled {
-		c.ledger.set(e, act.Result)
-	}
 	c.conf.Observer.Settled(SettleInfo{
-		Database: e.database, Table: e.table, Label: e.label, Age: time.Since(e.born), Result: settledWord(act.Result),
+		Database: e.database, Table: e.table, Label: e.label, Age: time.Since(e.born),
+		Rows: c.ledger.set(e, act.Result), Result: settledWord(act.Result),
 	})
 }
 

@@ -201,6 +201,7 @@ func failed(t *testing.T, err error) *streamload.Error {
 
 // journal remembers what a client did.
 type journal struct {
+	streamload.NopObserver
 	// onAttempt and onPoll are called after each, from the goroutine that loads. Set them before the load.
 	onAttempt func(streamload.AttemptInfo)
 	onPoll    func(streamload.PollInfo)
