@@ -47,6 +47,9 @@ func (c *Client) deliver(ctx, alive context.Context, b Batch, body *encode.Body)
 	}
 	c.conf.Observer.Started(b.Database, b.Table)
 	state, act := decide.Start(policy)
+	if debt, open := c.ledger.owed(d.base); open && policy.StableLabel {
+		state, act = decide.StartAgain(policy, debt)
+	}
 	for act.Kind != decide.Done {
 		ev := decide.Event{Kind: decide.Interrupted}
 		if d.wait(ctx, act) {

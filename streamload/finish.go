@@ -27,11 +27,11 @@ func (d *delivery) finish(ctx context.Context, end decide.Action) (Report, *Erro
 	if !end.Outcome.Committed {
 		failure = d.failure(end.Outcome, r)
 	}
-	switch {
-	case end.Outcome.Open && r.Label != "":
-		d.ledger.add(d.batch, r.Label, d.body, end.Outcome.Debt)
+	switch label := d.label(end); {
+	case end.Outcome.Open && label != "":
+		d.ledger.add(d.batch, label, d.body, end.Outcome.Debt)
 	case d.batch.Identity != "":
-		d.ledger.settle(r.Label) // a redelivery under the same label, which is settled now
+		d.ledger.settle(label) // a redelivery under the same label, which is settled now
 	}
 	d.conf.Observer.Finished(r, failure)
 	return r, failure

@@ -14,7 +14,11 @@ import (
 func (c *Client) loadKnown(ctx, alive context.Context, b Batch, body *encode.Body, rejected []RowError) (Report, error) {
 	var known *settled
 	// The same batch under its own stable label needs no ledger: Doris itself finds it.
-	if b.Identity == "" || !c.ledger.holds(stableLabel(c.conf.LabelPrefix, b, body)) {
+	again := false
+	if b.Identity != "" {
+		_, again = c.ledger.owed(stableLabel(c.conf.LabelPrefix, b, body))
+	}
+	if !again {
 		known = c.settle(ctx, alive, b, body)
 	}
 	if known == nil || known.stored == 0 && known.open == 0 {

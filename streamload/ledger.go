@@ -37,6 +37,7 @@ type ledger struct {
 type entry struct {
 	database, table, label string
 	born                   time.Time
+	owed                   decide.Debt // at first; settling changes only that of a random label
 
 	// Under the ledger's lock:
 	rows    map[digest]int // how many of each row have not been claimed
@@ -80,7 +81,7 @@ func (l *ledger) empty() bool { return l.count.Load() == 0 }
 // add remembers a load. An entry of the same label (a stable one, sent again) is replaced.
 func (l *ledger) add(b Batch, label string, body *encode.Body, debt decide.Debt) {
 	e := &entry{
-		database: b.Database, table: b.Table, label: label, born: time.Now(), debt: debt,
+		database: b.Database, table: b.Table, label: label, born: time.Now(), owed: debt, debt: debt,
 		rows: make(map[digest]int, body.Rows()), left: body.Rows(), gate: make(chan struct{}, 1),
 	}
 	for i := range body.Rows() {
@@ -160,16 +161,19 @@ func (l *ledger) matching(database, table string, digests []digest) (found []*en
 	return found
 }
 
-// holds is true when the ledger has an entry of a label.
-func (l *ledger) holds(label string) bool {
+// owed is the debt of a label that the ledger has an entry of.
+func (l *ledger) owed(label string) (decide.Debt, bool) {
+	if l.empty() {
+		return decide.Debt{}, false
+	}
 	l.mu.Lock()
 	defer l.unlock()
 	for _, e := range l.entries {
 		if e.label == label {
-			return true
+			return e.owed, true
 		}
 	}
-	return false
+	return decide.Debt{}, false
 }
 
 // settle removes the entry of a label that a delivery has found committed, or closed.

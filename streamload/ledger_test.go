@@ -139,3 +139,41 @@ func TestRowsOfAnOpenLoadFailAlone(t *testing.T) {
 	require.Equal(t, 2, r.AlreadyStored)
 	require.Equal(t, map[string]int{"0": 1, "1": 1, "2": 1, "7": 1, "8": 1, "9": 1}, storedIDs(emu))
 }
+
+// A request under a stable label is never answered, and the one that the same batch sends next fails. That says nothing of the first.
+func TestAFailureUnderAStableLabelDoesNotCloseIt(t *testing.T) {
+	t.Parallel()
+	emu := emulator.New(t, emulator.Options{AutoCreate: true})
+	c := fastClient(t, emu, nil)
+	send := func(identity string, ids ...int) *streamload.Error {
+		_, err := c.Load(context.Background(), streamload.Batch{Database: "d", Table: "t", Rows: rowsOf(ids...), Identity: identity})
+		if err == nil {
+			return nil
+		}
+		var e *streamload.Error
+		require.ErrorAs(t, err, &e)
+		return e
+	}
+	require.Nil(t, send("", 0))
+	emu.Inject(emulator.Fault{At: emulator.BEBeforeCommit, Do: emulator.Reset, Times: 1})
+	emu.Inject(emulator.Fault{At: emulator.StateQuery, Do: emulator.HTTP, Status: 503})
+	e := send("batch", 1, 2)
+	require.NotNil(t, e)
+	require.True(t, e.Unresolved, e.Error())
+	emu.ClearFaults()
+
+	emu.Inject(emulator.Fault{At: emulator.BEBeforeCommit, Do: emulator.Fail, Times: 1})
+	again := send("batch", 1, 2)
+	require.NotNil(t, again)
+	require.Equal(t, e.Label, again.Label)
+	require.Equal(t, "ABORTED", again.LabelState)
+	require.True(t, again.Unresolved, again.Error())
+
+	e = send("", 2, 3)
+	require.NotNil(t, e)
+	require.ErrorIs(t, e.Row(0), streamload.ErrUnresolved)
+	require.NoError(t, e.Row(1))
+	require.Nil(t, send("batch", 1, 2))
+	require.Nil(t, send("", 4))
+	require.Equal(t, map[string]int{"0": 1, "1": 1, "2": 1, "3": 1, "4": 1}, storedIDs(emu))
+}

@@ -266,10 +266,16 @@ func (o *oracle) checkAsk() error {
 
 func (o *oracle) checkDone(evidence Evidence) error {
 	out := o.act.Outcome
-	open := o.unanswered > 0 || o.doubt
+	open := o.unanswered > 0 || o.doubt || o.lied && o.policy.StableLabel && !o.policy.Unlabelled
+	var debt Debt
+	if open && !out.Committed {
+		debt = Debt{Unanswered: o.unanswered > 0, Stable: o.policy.StableLabel, Tainted: o.lied}
+	}
 	switch {
 	case o.act.Label != o.label:
 		return fmt.Errorf("ends with label %d, the current one is %d", o.act.Label, o.label)
+	case out.Debt != debt:
+		return fmt.Errorf("the debt is %+v and should be %+v", out.Debt, debt)
 	case out.Committed && (evidence == NoEvidence || out.Evidence != evidence):
 		return fmt.Errorf("acked by %s, but what is proved is %s", out.Evidence, evidence)
 	case out.Committed && (out.Reason != NoReason || out.Open):
@@ -281,7 +287,7 @@ func (o *oracle) checkDone(evidence Evidence) error {
 	case out.Evidence != NoEvidence || out.Reason == NoReason:
 		return fmt.Errorf("an end without a reason: %+v", out)
 	case out.Open != open:
-		return fmt.Errorf("open is %t and should be %t: %d unanswered, doubt %t", out.Open, open, o.unanswered, o.doubt)
+		return fmt.Errorf("open is %t and should be %t: %d unanswered, doubt %t, lied %t", out.Open, open, o.unanswered, o.doubt, o.lied)
 	case out.Reason == RetriesUsed && o.resends != max(o.policy.MaxRetries, 0):
 		return fmt.Errorf("retries used up after %d of %d", o.resends, o.policy.MaxRetries)
 	case out.Reason == TimeUsed && o.policy.Backoff.MaxElapsed == 0, out.Reason == Stopped && !o.cancelled:

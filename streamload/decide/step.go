@@ -54,6 +54,17 @@ func Start(p Policy) (State, Action) {
 	return State{policy: p, sending: true}, Action{Kind: Send}
 }
 
+// StartAgain begins a delivery under a label that an earlier one has left open: only a stable label is used again. Its requests may
+// still land under it, so this delivery cannot close it by its own requests alone.
+func StartAgain(p Policy, d Debt) (State, Action) {
+	s, act := Start(p)
+	s.used, s.ambiguous, s.doubtful, s.tainted = true, true, true, d.Tainted
+	if d.Unanswered {
+		s.unanswered = 1
+	}
+	return s, act
+}
+
 // Resends is how often the load was sent again so far.
 func (s State) Resends() int { return s.resends }
 
@@ -301,8 +312,11 @@ func (s State) stop(now time.Duration) (State, Action) {
 	return s.fail(Stopped)
 }
 
-// open is true while rows sent under the current label may be stored, or may still be.
-func (s State) open() bool { return s.unanswered > 0 || s.doubtful }
+// open is true while rows sent under the current label may be stored, or may still be. A stable label that is tainted is as good as that:
+// whoever sends the rows under it next, knowing nothing of this, would take a load of no rows for them.
+func (s State) open() bool {
+	return s.unanswered > 0 || s.doubtful || s.tainted && s.policy.StableLabel && !s.policy.Unlabelled
+}
 
 func (s State) commit(e Evidence) (State, Action) {
 	if s.tainted && e != BySuccess && e != ByPublishTimeout {
