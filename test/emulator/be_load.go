@@ -190,6 +190,7 @@ func (l *load) begin() error {
 	if err != nil {
 		return err
 	}
+	t.twoPhase = l.spec.twoPhase
 	l.txn, x.txn, l.rec.TxnID = t, t.id, t.id
 	return nil
 }

@@ -127,7 +127,8 @@ type Fault struct {
 	// Keep leaves the transaction PREPARE when the fault ends a load before
 	// its commit (the default is to abort it). A load that reached
 	// be.before-commit can be finished later, by CommitLabel, or by itself
-	// after CommitAfter (clock of the Options).
+	// after CommitAfter (clock of the Options); one in two phases is then
+	// PRECOMMITTED.
 	Keep        bool
 	CommitAfter time.Duration
 

@@ -233,6 +233,21 @@ func TestFaultLateCommit(t *testing.T) {
 	require.Equal(t, "ABORTED", state(t, emu, "half"))
 }
 
+// A load in two phases that lands late ends where its first phase ends.
+func TestFaultLateFirstPhase(t *testing.T) {
+	t.Parallel()
+	clk := newClock()
+	emu := start(t, emulator.Options{Now: clk.now})
+	emu.Inject(emulator.Fault{At: emulator.BEBeforeCommit, Do: emulator.Fail, Keep: true, CommitAfter: time.Minute, Times: 1})
+	require.Equal(t, "Fail", putJSON(t, emu, oneRow, "label: l", "two_phase_commit: true").Status)
+	require.Equal(t, "PREPARE", state(t, emu, "l"))
+	clk.move(time.Minute)
+	require.Equal(t, "PRECOMMITTED", state(t, emu, "l"))
+	require.Zero(t, emu.Count("db", "t"))
+	require.NoError(t, emu.AbortLabel("db", "l", "by the test"))
+	require.Equal(t, "ABORTED", state(t, emu, "l"))
+}
+
 // While the begin is on its way the label is unknown, and then it lands.
 func TestFaultDelayedBegin(t *testing.T) {
 	t.Parallel()

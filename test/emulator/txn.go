@@ -51,7 +51,8 @@ type txn struct {
 
 	staged    []write
 	ready     bool      // staged is complete, it can be committed
-	commitAt  time.Time // a commit that lands by itself
+	twoPhase  bool      // its load ends with PRECOMMITTED
+	commitAt  time.Time // a commit, or the first phase of one, that lands by itself
 	visibleAt time.Time // zero with hold: by PublishLabel only
 	hold      bool      // committed, but must not become visible before visibleAt
 }
@@ -213,6 +214,10 @@ func (c *catalog) sweep(db *database) {
 		return cmp.Or(a.commitAt.Compare(b.commitAt), cmp.Compare(a.id, b.id))
 	})
 	for _, t := range late {
+		if t.twoPhase {
+			t.state, t.precommit = Precommitted, now
+			continue
+		}
 		c.commitNow(t, false, time.Time{})
 	}
 	for _, tab := range db.tables {
