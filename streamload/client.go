@@ -52,7 +52,7 @@ func New(conf Config) (*Client, error) {
 			FEs:        len(fes),
 		},
 	}
-	c.ledger = newLedger(conf.Ledger, conf.Observer.Forgotten)
+	c.ledger = newLedger(conf.Ledger, c.frontends.lit, conf.Observer.Forgotten)
 	return c, nil
 }
 
@@ -164,6 +164,17 @@ func (c *Client) Ping(ctx context.Context) map[string]error {
 	}
 	return down
 }
+
+// LedgerSize is how many loads whose outcome was unknown are remembered, and how many of their rows have not come back yet.
+func (c *Client) LedgerSize() (loads, rows int) {
+	if c.ledger.empty() {
+		return 0, 0
+	}
+	return c.ledger.size()
+}
+
+// LoadLimit is how many loads may run at a time because the cluster is short of something, 0 while there is no limit.
+func (c *Client) LoadLimit() int { return c.pace.slowed() }
 
 // attemptTimeout is how long the client waits for one attempt: the server's own timeout and a margin, so that the server gives up first.
 // A commit may take up to 30 s more to be published (BE txn_commit_rpc_timeout_ms, half of it).

@@ -62,7 +62,7 @@ type Config struct {
 type LedgerLimits struct {
 	// MaxRows is how many rows of such loads are remembered, at about 50 bytes each. Default 1,000,000.
 	MaxRows int
-	// MaxAge is how long one is remembered. Default 1 h; -1 means no bound.
+	// MaxAge is how long one is remembered, not counting the time in which no FE can be reached. Default 1 h; -1 means no bound.
 	MaxAge time.Duration
 }
 

@@ -2,6 +2,7 @@ package streamload
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -28,6 +29,7 @@ type delivery struct {
 	last     transport.Attempt // the last request to load
 	lastTook time.Duration
 	unclear  bool // some request did not tell its fate
+	noFE     bool // no FE answered the last request
 	lastPoll poll
 	previous Class // of the attempt before, as it was reported
 }
@@ -134,8 +136,11 @@ func (d *delivery) send(ctx context.Context, label string) decide.Event {
 	a := d.transport.Load(ctx, d.frontends.urls[d.fe], transport.Load{
 		Database: d.batch.Database, Table: d.batch.Table, Header: d.header, Body: d.body,
 	})
-	// Only a failure of the first hop says something about the FE.
-	d.frontends.report(d.fe, a.Hops > 0 || a.HTTPStatus != 0 || a.Sent != decide.NotSent)
+	// Only a failure of the first hop says something about the FE, unless it was we who did not wait.
+	d.noFE = a.Hops == 0 && a.HTTPStatus == 0 && a.Sent == decide.NotSent
+	if !d.noFE || !errors.Is(ctx.Err(), context.Canceled) {
+		d.frontends.report(d.fe, !d.noFE)
+	}
 	d.last, d.lastTook = a, time.Since(began)
 	d.pace.leave(began, a.HasAnswer && a.Class().Slow(), a.HasAnswer && a.Load.Word == answer.Success)
 	return decide.Event{Kind: decide.Attempted, Attempt: a.Attempt}
@@ -144,6 +149,7 @@ func (d *delivery) send(ctx context.Context, label string) decide.Event {
 func (d *delivery) ask(ctx context.Context, label string) decide.Event {
 	d.polls++
 	d.lastPoll = d.askState(ctx, d.fe, d.batch.Database, label)
+	d.noFE = !d.lastPoll.answered
 	return decide.Event{Kind: decide.Polled, Poll: d.lastPoll.facts}
 }
 

@@ -71,6 +71,9 @@ type Error struct {
 	Held []RowError
 	// Partial is true when only the rows in Rejected and Held failed and all others are committed.
 	Partial bool
+	// NoFE is true when no FE answered the last request of the delivery, be it to load or for the state of a label. The rows can
+	// then be given to Load again at any time: they are stored by none of the requests, or the ledger has them.
+	NoFE bool
 	// Err is the cause, for errors.Is; it may be nil.
 	Err error
 

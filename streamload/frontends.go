@@ -2,6 +2,7 @@ package streamload
 
 import (
 	"net/url"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,9 @@ type frontends struct {
 
 	mu     sync.Mutex
 	health []health
+	began  time.Time
+	dark   time.Duration // how long all FEs were down, without the time since darkAt
+	darkAt time.Time     // when the last of them went down; zero while one is up
 }
 
 // health is what is known about one FE.
@@ -33,7 +37,30 @@ type health struct {
 }
 
 func newFrontends(urls []*url.URL, o Observer) *frontends {
-	return &frontends{urls: urls, observer: o, health: make([]health, len(urls))}
+	return &frontends{urls: urls, observer: o, health: make([]health, len(urls)), began: time.Now()}
+}
+
+// lit is a clock that stands still while no FE can be reached.
+func (f *frontends) lit() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Now()
+	if !f.darkAt.IsZero() {
+		now = f.darkAt
+	}
+	return now.Sub(f.began) - f.dark
+}
+
+// turn keeps the time of darkness. It wants the lock held.
+func (f *frontends) turn() {
+	dark := !slices.ContainsFunc(f.health, func(h health) bool { return h.down == 0 })
+	switch {
+	case dark && f.darkAt.IsZero():
+		f.darkAt = time.Now()
+	case !dark && !f.darkAt.IsZero():
+		f.dark += time.Since(f.darkAt)
+		f.darkAt = time.Time{}
+	}
 }
 
 // first is where a load starts: a different FE each time.
@@ -75,6 +102,9 @@ func (f *frontends) report(i int, up bool) {
 	case h.tried:
 		h.down = min(2*h.down, maxDownTime)
 		h.until, h.tried = time.Now().Add(h.down), false
+	}
+	if changed {
+		f.turn()
 	}
 	f.mu.Unlock()
 	if changed {

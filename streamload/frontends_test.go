@@ -84,3 +84,22 @@ func TestWithNoFEUpEachIsTriedInTurn(t *testing.T) {
 		require.Equal(t, 1, f.after(0))
 	})
 }
+
+func TestTheClockStandsStillWhileNoFECanBeReached(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, _ := twoFEs()
+		time.Sleep(time.Minute)
+		f.report(0, false)
+		time.Sleep(time.Minute)
+		require.Equal(t, 2*time.Minute, f.lit(), "one is up")
+		f.report(1, false)
+		time.Sleep(time.Hour)
+		f.report(1, false)
+		require.Equal(t, 2*time.Minute, f.lit())
+		f.report(0, true)
+		require.Equal(t, 2*time.Minute, f.lit())
+		time.Sleep(time.Minute)
+		require.Equal(t, 3*time.Minute, f.lit())
+	})
+}

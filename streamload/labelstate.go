@@ -16,10 +16,12 @@ const callTimeout = 10 * time.Second
 
 // poll is what the FEs said about a label.
 type poll struct {
-	facts   decide.Poll
-	state   string // "" when no FE named one
-	denied  bool   // an FE does not take the user or the password
-	message string // why
+	facts  decide.Poll
+	state  string // "" when no FE named one
+	denied bool   // an FE does not take the user or the password
+	// answered is true when an FE answered in HTTP, whatever it said.
+	answered bool
+	message  string // why
 }
 
 // askState asks each FE once, beginning with the first-th, until one names a state.
@@ -27,7 +29,11 @@ func (c *Client) askState(ctx context.Context, first int, database, label string
 	var p poll
 	c.eachFE(ctx, first, func(ctx context.Context, i int) (done bool) {
 		s, r, err := c.transport.State(ctx, c.frontends.urls[i], database, label)
-		c.frontends.report(i, err == nil || r.HTTPStatus != 0)
+		answered := err == nil || r.HTTPStatus != 0
+		p.answered = p.answered || answered
+		if answered || !errors.Is(ctx.Err(), context.Canceled) {
+			c.frontends.report(i, answered)
+		}
 		switch {
 		case err != nil:
 			p.say(c.secrets.Text(err.Error(), maxMessage))

@@ -23,7 +23,10 @@ func digestOf(row []byte) digest { return xxh3.Hash128(row).Bytes() }
 // ledger is the loads whose fate is open, and those found committed whose rows have not all come back yet.
 type ledger struct {
 	limits LedgerLimits
-	count  atomic.Int64 // of entries
+	// clock is what MaxAge is measured by. It stands still while nobody could be asked about a load, so that none is forgotten for
+	// that, and its rows come back first.
+	clock func() time.Duration
+	count atomic.Int64 // of entries
 	// forgotten is told of loads that are dropped unsettled. It is called without the lock.
 	forgotten func(SettleInfo)
 
@@ -37,7 +40,8 @@ type ledger struct {
 type entry struct {
 	database, table, label string
 	born                   time.Time
-	owed                   decide.Debt // at first; settling changes only that of a random label
+	bornAt                 time.Duration // by the ledger's clock
+	owed                   decide.Debt   // at first; settling changes only that of a random label
 
 	// Under the ledger's lock:
 	rows    map[digest]int // how many of each row have not been claimed
@@ -62,8 +66,8 @@ const (
 	fateOpen               // it may be stored: neither
 )
 
-func newLedger(limits LedgerLimits, forgotten func(SettleInfo)) *ledger {
-	return &ledger{limits: limits, forgotten: forgotten}
+func newLedger(limits LedgerLimits, clock func() time.Duration, forgotten func(SettleInfo)) *ledger {
+	return &ledger{limits: limits, clock: clock, forgotten: forgotten}
 }
 
 // unlock gives the lock back and then tells what was dropped while it was held.
@@ -81,7 +85,7 @@ func (l *ledger) empty() bool { return l.count.Load() == 0 }
 // add remembers a load. An entry of the same label (a stable one, sent again) is replaced.
 func (l *ledger) add(b Batch, label string, body *encode.Body, debt decide.Debt) {
 	e := &entry{
-		database: b.Database, table: b.Table, label: label, born: time.Now(), owed: debt, debt: debt,
+		database: b.Database, table: b.Table, label: label, born: time.Now(), bornAt: l.clock(), owed: debt, debt: debt,
 		rows: make(map[digest]int, body.Rows()), left: body.Rows(), gate: make(chan struct{}, 1),
 	}
 	for i := range body.Rows() {
@@ -126,12 +130,16 @@ func (l *ledger) drop(i int, why string) {
 // sweep removes what is done with, too old, or too much. It wants the lock held.
 func (l *ledger) sweep() {
 	l.count.Store(int64(len(l.entries)))
+	if len(l.entries) == 0 {
+		return
+	}
+	now := l.clock()
 	for i := 0; i < len(l.entries); {
 		e := l.entries[i]
 		switch {
 		case e.settled == decide.SettledClosed, e.left == 0 && e.pending == 0:
 			l.remove(i)
-		case l.limits.MaxAge > 0 && time.Since(e.born) > l.limits.MaxAge:
+		case l.limits.MaxAge > 0 && now-e.bornAt > l.limits.MaxAge:
 			l.drop(i, "it is older than max_age")
 		default:
 			i++

@@ -13,10 +13,11 @@ type Observer interface {
 	Polled(PollInfo)
 	// FE is called when an FE is found to be down, or up again.
 	FE(address string, up bool)
-	// Settled is called when the fate of a load whose outcome was unknown was looked into: Result is "committed", "closed" or "open".
+	// Settled is called when the fate of a load whose outcome was unknown was looked into: Result is "committed", "closed" (it is not stored
+	// and never will be) or "open".
 	Settled(SettleInfo)
-	// Forgotten is called when such a load is dropped from the ledger unsettled: Result says why. Rows of it that are delivered again
-	// may be stored twice.
+	// Forgotten is called when such a load is dropped from the ledger before all its rows have come back: Result says why. Rows of it that
+	// are delivered later may be stored twice.
 	Forgotten(SettleInfo)
 	// Finished is called at the end of a delivery; err is nil when the rows are committed.
 	Finished(Report, *Error)

@@ -22,10 +22,17 @@ type settled struct {
 	claim  *claim
 	stored int
 	open   int
+	noFE   bool // some of it is open, and no FE answered the last question for it
 }
 
-// settle looks the rows of a body up in the ledger, after settling the loads that they were in. It is nil when the ledger knows none of them.
+// settle looks the rows of a body up in the ledger, after settling the loads that they were in. It is nil when the ledger knows none of
+// them, and when the very same batch left its stable label open: Doris itself finds that.
 func (c *Client) settle(ctx, alive context.Context, b Batch, body *encode.Body) *settled {
+	if b.Identity != "" {
+		if _, again := c.ledger.owed(stableLabel(c.conf.LabelPrefix, b, body)); again {
+			return nil
+		}
+	}
 	digests := make([]digest, body.Rows())
 	for i := range digests {
 		digests[i] = digestOf(body.Row(i))
@@ -34,10 +41,12 @@ func (c *Client) settle(ctx, alive context.Context, b Batch, body *encode.Body) 
 	if len(entries) == 0 {
 		return nil
 	}
-	for _, e := range entries {
-		c.settleEntry(ctx, alive, e)
-	}
 	s := &settled{}
+	for _, e := range entries {
+		if !c.settleEntry(ctx, alive, e) {
+			s.noFE = true
+		}
+	}
 	s.fates, s.labels, s.claim = c.ledger.judge(entries, digests)
 	for _, f := range s.fates {
 		switch f {
@@ -51,23 +60,24 @@ func (c *Client) settle(ctx, alive context.Context, b Batch, body *encode.Body) 
 }
 
 // settleEntry learns the fate of a load, unless somebody else does: then it waits for that. A load that stays open is not asked for more often than
-// label_poll allows, however often its rows come back.
-func (c *Client) settleEntry(ctx, alive context.Context, e *entry) {
+// label_poll allows, however often its rows come back. It is false when no FE answered the last question.
+func (c *Client) settleEntry(ctx, alive context.Context, e *entry) (answered bool) {
 	select {
 	case e.gate <- struct{}{}:
 		defer func() { <-e.gate }()
 	case <-ctx.Done():
-		return
+		return true
 	}
 	if c.ledger.state(e) != decide.Unsettled || !sleep(ctx, time.Until(e.next)) {
-		return
+		return true
 	}
+	answered = true
 	s, act := decide.StartSettlement(e.debt)
 	for act.Kind != decide.SettleDone {
 		e.debt = act.Debt // before the action is done: it may be done even if nothing is learned of it
 		ev := decide.SettleEvent{Kind: decide.SettleStopped}
 		if ctx.Err() == nil && (!act.Wait || sleep(ctx, c.conf.LabelPoll.Initial)) {
-			ev = c.settleStep(alive, e, act)
+			ev, answered = c.settleStep(alive, e, act)
 		}
 		s, act = decide.StepSettlement(s, ev)
 	}
@@ -78,6 +88,7 @@ func (c *Client) settleEntry(ctx, alive context.Context, e *entry) {
 		Database: e.database, Table: e.table, Label: e.label, Age: time.Since(e.born),
 		Rows: c.ledger.set(e, act.Result), Result: settledWord(act.Result),
 	})
+	return answered
 }
 
 func settledWord(s decide.Settled) string {
@@ -91,16 +102,16 @@ func settledWord(s decide.Settled) string {
 	}
 }
 
-// settleStep does one step of a settlement.
-func (c *Client) settleStep(ctx context.Context, e *entry, act decide.SettleAction) decide.SettleEvent {
+// settleStep does one step of a settlement. answered is false for a question that no FE answered.
+func (c *Client) settleStep(ctx context.Context, e *entry, act decide.SettleAction) (ev decide.SettleEvent, answered bool) {
 	fe := c.frontends.first()
 	switch act.Kind {
 	case decide.SettleAsk:
 		p := c.askState(ctx, fe, e.database, e.label)
-		return decide.SettleEvent{Kind: decide.SettlePolled, Poll: p.facts}
+		return decide.SettleEvent{Kind: decide.SettlePolled, Poll: p.facts}, p.answered
 	case decide.SettleCancel:
 		_ = c.askCancel(ctx, fe, e.database, e.label) // what came of it shows in the state
-		return decide.SettleEvent{Kind: decide.SettleCancelled}
+		return decide.SettleEvent{Kind: decide.SettleCancelled}, true
 	case decide.SettleFence:
 		ctx, cancel := context.WithTimeout(ctx, attemptTimeout(fenceTimeout))
 		defer cancel()
@@ -111,15 +122,15 @@ func (c *Client) settleStep(ctx context.Context, e *entry, act decide.SettleActi
 		a := c.transport.Load(ctx, c.frontends.urls[fe], transport.Load{
 			Database: e.database, Table: e.table, Header: header, Body: noRows{},
 		})
-		return decide.SettleEvent{Kind: decide.SettleFenced, Attempt: a.Attempt}
+		return decide.SettleEvent{Kind: decide.SettleFenced, Attempt: a.Attempt}, true
 	default: // SettleCommit
 		ctx, cancel := context.WithTimeout(ctx, attemptTimeout(fenceTimeout))
 		defer cancel()
 		r, err := c.transport.CommitTxn(ctx, c.frontends.urls[fe], e.database, act.Txn)
 		if err != nil || r.HTTPStatus != http.StatusOK {
-			return decide.SettleEvent{Kind: decide.SettleCommitted}
+			return decide.SettleEvent{Kind: decide.SettleCommitted}, r.HTTPStatus != 0
 		}
-		return decide.SettleEvent{Kind: decide.SettleCommitted, Commit: answer.ParseLoad(r.Body)}
+		return decide.SettleEvent{Kind: decide.SettleCommitted, Commit: answer.ParseLoad(r.Body)}, true
 	}
 }
 

@@ -1,0 +1,73 @@
+package streamload
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dorisload/benthos-doris/streamload/decide"
+	"github.com/dorisload/benthos-doris/streamload/encode"
+)
+
+// Held looks before anything is loaded whether rows of some batches were in a load whose outcome is still unknown, for callers who want all
+// of the batches loaded or none. It is nil when Load would hold none of the rows; otherwise it has an error for every batch, in their
+// order, also for those that would be loaded. Nothing is loaded, and no row is taken out of the ledger. While the ledger is empty it costs nothing.
+func (c *Client) Held(ctx context.Context, batches []Batch) []*Error {
+	if c.ledger.empty() || c.policy.Unlabelled {
+		return nil
+	}
+	alive, cancel := c.withGrace(ctx)
+	defer cancel()
+	errs := make([]*Error, len(batches))
+	var first *Error
+	for i, b := range batches {
+		if errs[i] = c.heldOf(ctx, alive, b); first == nil {
+			first = errs[i]
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	for i, b := range batches {
+		if errs[i] != nil {
+			continue
+		}
+		also := *first
+		also.Database, also.Table = b.Database, b.Table
+		also.Message = fmt.Sprintf("not sent, because rows for %s.%s that came with these were in an earlier load whose outcome is still unknown", first.Database, first.Table)
+		errs[i] = &also
+	}
+	return errs
+}
+
+// heldOf is the error of a batch with rows that an earlier load may still store, nil if there are none.
+func (c *Client) heldOf(ctx, alive context.Context, b Batch) *Error {
+	body, _ := encode.Encode(b.Rows, c.conf.Options.encoding())
+	known := c.settle(ctx, alive, b, &body)
+	if known == nil {
+		return nil
+	}
+	known.claim.giveBack()
+	if known.open == 0 {
+		return nil
+	}
+	return known.held(b)
+}
+
+// held is the error of a batch with rows that are open.
+func (s *settled) held(b Batch) *Error {
+	for i, f := range s.fates {
+		if f == fateOpen {
+			return s.heldBy(b, s.labels[i])
+		}
+	}
+	return nil
+}
+
+// heldBy is the error of rows that were in the load of a label.
+func (s *settled) heldBy(b Batch, label string) *Error {
+	return &Error{
+		Class: decide.LabelTaken, Stage: StageLabel, Database: b.Database, Table: b.Table, Label: label, Unresolved: true, NoFE: s.noFE,
+		Message: fmt.Sprintf("%d row(s) were in an earlier load whose outcome is still unknown; they are not sent again before it is settled", s.open),
+		Reason:  "label still open", Err: ErrUnresolved,
+	}
+}
