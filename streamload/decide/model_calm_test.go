@@ -52,11 +52,9 @@ func (p *peace) check(n node) error {
 			return fmt.Errorf("no ack after %d steps without a fault, late requests %s: %+v", calmSteps, p.calm, p.clients[n.client])
 		}
 		path, ends = append(path, n), append(ends, rounds)
-		next, ended := p.step(n)
-		if ended {
-			rounds++
-		}
-		n = next
+		before := p.ends
+		n = p.step(n)
+		rounds += p.ends - before
 	}
 	for i, n := range path {
 		p.rounds[n] = rounds - ends[i]
@@ -68,8 +66,8 @@ func (p *peace) check(n node) error {
 	return nil
 }
 
-// step is the one thing that happens next; ended is true when a delivery or a settlement is over.
-func (p *peace) step(n node) (next node, ended bool) {
+// step is the one thing that happens next.
+func (p *peace) step(n node) (next node) {
 	c, d := p.clients[n.client], n.doris
 	d = p.still(d)
 	// Where the rows may come again in several ways, the first is as the same batch; that is what a stable label needs.
@@ -85,8 +83,7 @@ func (p *peace) step(n node) (next node, ended bool) {
 	} else {
 		p.calmDelivery(c, d, take)
 	}
-	after := p.clients[next.client]
-	return next, after.phase != c.phase || after.phase == delivering && after.act.Kind == Send && c.act.Kind != Send && after.state.resends == 0
+	return next
 }
 
 // still is Doris once the late requests have done what they will do.

@@ -28,13 +28,15 @@ func ourRules() rules {
 type bounds struct {
 	retries int
 	stable  bool
-	late    int   // requests at a time that the client no longer waits for
-	twins   uint8 // requests that a proxy doubles
-	replays bool  // of a doubled request, the answer about one copy may hide that the other is on its way, or stored
-	crashes bool  // the process may die at any time; its successor knows nothing and gets the same batch
-	hollows bool  // a begin may arrive without a body ever to follow
-	empties bool  // a server or proxy may claim a success for a body that it did not take
-	cancels bool  // the caller may cancel
+	late    int // requests at a time that the client no longer waits for
+	// twins is how many requests a proxy doubles. Without replays it answers with no failure of one copy, and that the label is taken only
+	// when the other copy has begun; with them it answers whatever became of one copy, while the other is on its way or has stored the rows.
+	twins   uint8
+	replays bool
+	crashes bool // the process may die at any time; its successor knows nothing and gets the same batch
+	hollows bool // a begin may arrive without a body ever to follow
+	empties bool // a server or proxy may claim a success for a body that it did not take
+	cancels bool // the caller may cancel
 }
 
 // The model has three times: soon, when a series of polls is over, and when the delivery is.
@@ -102,6 +104,7 @@ type model struct {
 	clients []client
 	ids     map[client]uint32
 	fault   string
+	ends    int // deliveries and settlements that came to their end
 }
 
 func newModel(b bounds, r rules) *model {
@@ -135,6 +138,9 @@ func (m *model) told(c client, d doris, ev Event, emit func(node)) {
 	c.state, c.act = m.step(c.state, ev)
 	// Waits do not depend on these, as all are equal; nor does anything else.
 	c.state.polls, c.state.pollSince, c.state.refusals, c.state.ambiguous = 0, 0, 0, false
+	if c.act.Kind == Done {
+		m.ends++
+	}
 	switch {
 	case c.act.Kind != Done:
 		if c.act.Label != label {
@@ -158,6 +164,9 @@ func (m *model) told(c client, d doris, ev Event, emit func(node)) {
 func (m *model) toldSettling(c client, d doris, ev SettleEvent, emit func(node)) {
 	d.wait, d.twin = unbegun, false
 	c.settle, c.todo = m.settle(c.settle, ev)
+	if c.todo.Kind == SettleDone {
+		m.ends++
+	}
 	switch {
 	case c.todo.Kind != SettleDone:
 		emit(m.node(c, d))

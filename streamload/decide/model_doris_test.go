@@ -190,12 +190,11 @@ func (d doris) ticks(onePhase bool, emit func(next doris, fenceGone bool, what s
 		if s.state == answer.StatePrepare || s.state == answer.StatePrecommitted {
 			next := d
 			next.end(i, answer.StateAborted)
-			emit(next, i == 0 && s.state == answer.StatePrecommitted, "the server aborts")
-		}
-		if s.state == answer.StatePrepare {
-			next := d
+			fenceGone := i == 0 && s.state == answer.StatePrecommitted
+			emit(next, fenceGone, "the server aborts")
+			next = d
 			next.end(i, answer.StateUnknown)
-			emit(next, false, "a new master has forgotten the transaction")
+			emit(next, fenceGone, "a new master has forgotten the transaction")
 		}
 	}
 }

@@ -71,6 +71,15 @@ func brokenRules(t *testing.T) map[string]rules {
 			again: func(p Policy, _ Debt) (State, Action) { return Start(p) },
 		},
 	}
+	forgetful := ourRules()
+	forgetful.step = func(s State, ev Event) (State, Action) {
+		s, act := Step(s, ev)
+		if s.unanswered == 0 && !s.doubtful {
+			act.Outcome.Open = false
+		}
+		return s, act
+	}
+	broken["a delivery forgets that an empty load may own its stable label"] = forgetful
 	for _, name := range []string{
 		"a fresh label after UNKNOWN",
 		"a fresh label for every resend",
@@ -92,7 +101,10 @@ func TestModelPunishesBrokenRules(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, b := range []bounds{
-				{retries: 1, late: 2}, {retries: 1, late: 2, stable: true}, {retries: 1, late: 1, empties: true},
+				{retries: 1, late: 2},
+				{retries: 1, late: 2, stable: true},
+				{retries: 1, late: 1, empties: true},
+				{retries: 1, late: 1, empties: true, stable: true},
 			} {
 				m := newModel(b, r)
 				m.harm = true

@@ -124,15 +124,17 @@ func TestAProxyMayHideARequest(t *testing.T) {
 
 	deaf := ourRules()
 	deaf.step = func(s State, ev Event) (State, Action) {
-		if ev.Kind == Attempted && answeredFailure(ev.Attempt) && ev.Attempt.Load.Word != answer.LabelExists {
-			ev.Attempt = noAnswer
+		failed := ev.Kind == Attempted && answeredFailure(ev.Attempt)
+		if failed && ev.Attempt.Load.Word != answer.LabelExists {
+			ev.Attempt, failed = noAnswer, false
 		}
 		s, act := Step(s, ev)
-		if ev.Kind == Attempted && answeredFailure(ev.Attempt) && !s.done {
+		if failed && !s.done {
 			s = s.lost()
 		}
 		return s, act
 	}
+	b.hollows, b.cancels = true, true
 	f = newModel(b, deaf).explore(0)
 	require.Empty(t, f.fault, "%s", f)
 }
