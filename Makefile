@@ -21,6 +21,7 @@ BENCH     ?= .
 COUNT     ?= 6
 TESTFLAGS ?=
 ARGS      ?=
+SEEDS     ?= 1000
 
 .PHONY: help
 help: ## List the targets
@@ -56,6 +57,12 @@ race: ## Run the tests with the race detector
 		race=; \
 	fi; \
 	set -x; $(GO) test $$race -shuffle=on $(TESTFLAGS) ./...
+
+# Minutes. A seed that fails says how to see it again.
+.PHONY: chaos
+chaos: ## Faults, redelivery and killed processes, with many seeds (SEEDS=n), and what finds a broken client
+	$(GO) test ./test/chaos -count=1 -timeout=0 -v -run . $(TESTFLAGS) -args -chaos.seeds=$(SEEDS) -chaos.kills=$$(( $(SEEDS) / 40 + 1 )) -chaos.mutants \
+		| grep -Ev '^ *(=== |--- PASS)'
 
 .PHONY: cover
 cover: ## Test coverage over all packages, into coverage.out

@@ -1,0 +1,326 @@
+package chaos
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redpanda-data/benthos/v4/public/service"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dorisload/benthos-doris/test/emulator"
+)
+
+// A run whose faults have stopped is stuck when this many ticks pass in which no message comes to an end. Ticks, not time: a machine that has no time
+// for us has no ticks either.
+const (
+	tick     = 50 * time.Millisecond
+	patience = 300
+)
+
+func TestChaos(t *testing.T) {
+	t.Parallel()
+	sum := totals{struck: map[string]int{}}
+	t.Run("seeds", func(t *testing.T) {
+		for _, seed := range chosen() {
+			t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+				t.Parallel()
+				r := run(t, scenarioOf(seed))
+				r.require(t)
+				sum.add(r)
+			})
+		}
+	})
+	t.Log(sum.String())
+	for _, what := range slices.Sorted(maps.Keys(sum.struck)) {
+		t.Logf("%6d %s", sum.struck[what], what)
+	}
+	if sum.runs >= 25 {
+		at := sum.points()
+		for _, p := range []emulator.Point{
+			emulator.FEBeforeAnswer, emulator.FERedirect, emulator.BEHeaders, emulator.BEBegin, emulator.BEBody, emulator.BEBeforeCommit,
+			emulator.BEAfterCommit, emulator.BEAnswer, emulator.TwoPhase, emulator.StateQuery, emulator.CancelCall,
+		} {
+			require.Positive(t, at[string(p)], "no fault has struck at %s: this is not the chaos it should be", p)
+		}
+	}
+}
+
+// chosen are the seeds to run.
+func chosen() (out []uint64) {
+	if *oneSeed != 0 {
+		return []uint64{*oneSeed}
+	}
+	for i := range *seeds {
+		out = append(out, *firstSeed+uint64(i)) //nolint:gosec // not negative
+	}
+	return out
+}
+
+// totals are what many runs came to.
+type totals struct {
+	mu                                sync.Mutex
+	runs, rows, loads, faults, repeat int
+	given                             int
+	took                              time.Duration
+	struck                            map[string]int
+}
+
+func (s *totals) add(r *report) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.runs++
+	s.rows += r.rows
+	s.loads += r.loads
+	s.faults += r.faults
+	s.repeat += len(r.excused)
+	s.given += len(r.givenUp)
+	s.took += r.took
+	for what, n := range r.weather.kinds {
+		s.struck[what] += n
+	}
+}
+
+// points are how often faults struck at each point.
+func (s *totals) points() map[string]int {
+	out := map[string]int{}
+	for what, n := range s.struck {
+		point, _, _ := strings.Cut(what, " ")
+		out[point] += n
+	}
+	return out
+}
+
+func (s *totals) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fmt.Sprintf("%d runs: %d rows in %d loads, %d faults; %d rows that cannot be stored; lost 0, stuck 0, twice %d, all of them in batches "+
+		"that the framework failed as a whole; %s a run", s.runs, s.rows, s.loads, s.faults, s.given, s.repeat,
+		(s.took / time.Duration(max(s.runs, 1))).Round(time.Millisecond))
+}
+
+// report is what became of a run.
+type report struct {
+	scenario
+	rows, loads, faults int
+	took                time.Duration
+
+	lost    []int // acknowledged and not stored
+	twice   []int // stored more than once
+	excused []int // the same, where the docs say that it may happen
+	stuck   []int // never acknowledged
+	wrong   []string
+	givenUp []int
+
+	trace   *trace
+	weather *weather
+	emu     *emulator.Emulator
+	logs    *logs
+}
+
+// run runs a scenario to its end.
+func run(t *testing.T, s scenario) *report {
+	t.Helper()
+	r := &report{scenario: s, trace: newTrace(), logs: &logs{}}
+	w := &weather{seed: s.seed, rate: s.rate, storm: s.storm, deep: s.deep, bursts: s.bursts, trace: r.trace, passed: map[emulator.Point]int{}, kinds: map[string]int{}}
+	r.weather = w
+	w.state = func(label string) string { return string(r.emu.LabelState(database, label)) }
+	r.emu = emulator.New(t, s.cluster(w))
+	fes := r.emu.FEURLs()
+	var p *proxies
+	if s.proxies {
+		p = newProxies(w, r.emu)
+		p.ghosts = s.ghosts
+		t.Cleanup(p.close)
+		fes = p.fes
+	}
+
+	batches, all := s.batches()
+	r.rows = len(all)
+	src := newSource(s.redelivery, batches, s.size, dice(s.seed, "redelivery", 0), r.trace)
+	dead := &letters{reasons: map[int]string{}}
+	env := service.NewEnvironment()
+	require.NoError(t, src.register(env, "messages"))
+	require.NoError(t, dead.register(env, "dead_letters"))
+	b := env.NewStreamBuilder()
+	yaml := "http: { enabled: false }\n" + s.pipeline(fes)
+	if s.redelivery != produced {
+		yaml += "input:\n  messages: {}\n"
+	}
+	require.NoError(t, b.SetYAML(yaml), yaml)
+	b.SetLogger(slog.New(slog.NewTextHandler(r.logs, nil)))
+	var send service.MessageHandlerFunc
+	if s.redelivery == produced {
+		var err error
+		send, err = b.AddProducerFunc()
+		require.NoError(t, err)
+	}
+	stream, err := b.Build()
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	began := time.Now()
+	ended := make(chan error, 1)
+	go func() { ended <- stream.Run(ctx) }()
+	var producers sync.WaitGroup
+	if send != nil {
+		producers.Go(func() { src.produce(ctx, 16, send) })
+	}
+
+	stop := time.NewTimer(s.lasts)
+	defer stop.Stop()
+	select {
+	case <-src.done:
+	case <-stop.C:
+	}
+	w.calm.Store(true)
+	r.trace.add("", "no more faults")
+	for i := range s.fes {
+		_ = r.emu.StartFE(i)
+	}
+	src.wait()
+	r.took = time.Since(began)
+	// A stream whose messages do not come to an end is not waited for either.
+	grace := 10 * time.Second
+	if r.stuck = src.open(all); r.stuck != nil {
+		grace = time.Second
+	}
+	stopErr := stream.StopWithin(grace)
+	cancel()
+	select {
+	case err := <-ended:
+		if r.stuck == nil && err != nil && !errors.Is(err, context.Canceled) {
+			r.wrong = append(r.wrong, "the stream ends with: "+err.Error())
+		}
+	case <-time.After(patience * tick):
+		r.wrong = append(r.wrong, "the stream does not end")
+	}
+	producers.Wait()
+	if r.stuck == nil && stopErr != nil {
+		r.wrong = append(r.wrong, "the stream stops with: "+stopErr.Error())
+	}
+	if p != nil {
+		p.settle()
+	}
+	r.landAll()
+	r.faults = w.count()
+	r.judge(all, src, dead)
+	return r
+}
+
+// landAll lets everything happen that may still happen at the server: whatever can be committed is.
+func (r *report) landAll() {
+	time.Sleep(longest) // commits that were put off; nothing tells of them before
+	r.loads = len(r.emu.Loads())
+	for _, l := range r.emu.Loads() {
+		if l.State == emulator.Prepare || l.State == emulator.Precommitted {
+			if r.emu.CommitLabel(l.DB, l.Label) == nil {
+				r.trace.add(l.Label, "the server commits txn %d, which was left in %s", l.TxnID, l.State)
+			}
+		}
+		if r.emu.LabelState(l.DB, l.Label) == emulator.Committed {
+			_ = r.emu.PublishLabel(l.DB, l.Label)
+		}
+	}
+}
+
+// judge compares what was acknowledged with what is stored.
+func (r *report) judge(all []*item, src *source, dead *letters) {
+	stored := map[int]int{}
+	for i := range r.tables {
+		for _, row := range r.emu.Rows(database, table(i)) {
+			id, _ := row["id"].(int64)
+			stored[int(id)]++
+			if int(id) < 1 || int(id) > len(all) || all[id-1].table != table(i) {
+				r.wrong = append(r.wrong, fmt.Sprintf("row %d in table %s was never sent there", id, table(i)))
+			}
+		}
+	}
+	for _, it := range all {
+		n := stored[it.id]
+		reason, letter := dead.reasons[it.id]
+		switch {
+		case it.kind != good && n > 0:
+			r.wrong = append(r.wrong, fmt.Sprintf("row %d cannot be stored, but is", it.id))
+		case it.kind != good && src.acked[it.id] && !letter:
+			r.wrong = append(r.wrong, fmt.Sprintf("row %d cannot be stored, but was acknowledged", it.id))
+		case it.kind != good:
+			r.givenUp = append(r.givenUp, it.id)
+		case n == 0 && src.acked[it.id] && !letter:
+			r.lost = append(r.lost, it.id)
+		case n > 0 && letter && r.batching && r.size > 1:
+			r.excused = append(r.excused, it.id) // its source batch was failed as a whole
+		case n > 0 && letter && !strings.Contains(reason, "unknown"):
+			r.wrong = append(r.wrong, fmt.Sprintf("row %d is stored, but came to the dead letters without a word of doubt: %s", it.id, reason))
+		}
+		if n > 1 && r.batching && it.wide {
+			r.excused = append(r.excused, it.id)
+		} else if n > 1 {
+			r.twice = append(r.twice, it.id)
+		}
+	}
+}
+
+// require fails the test when something is lost, twice or stuck, and says how to see it again.
+func (r *report) require(t *testing.T) {
+	t.Helper()
+	if *oneSeed != 0 {
+		t.Logf("seed %d: %s; %d loads, %d faults, %s\n%s", r.seed, r.scenario, r.loads, r.faults, r.took.Round(time.Millisecond), r.trace.about(nil))
+		t.Log("the log of the pipeline:\n" + r.logs.String())
+	}
+	if r.lost == nil && r.twice == nil && r.stuck == nil && r.wrong == nil {
+		return
+	}
+	var labels []string
+	ids := slices.Concat(r.lost, r.twice, r.stuck)
+	for _, id := range ids[:min(len(ids), 3)] {
+		for _, l := range r.labelsOf(id) {
+			if !slices.Contains(labels, l) {
+				labels = append(labels, l)
+			}
+		}
+	}
+	t.Errorf("seed %d: lost %v, twice %v, stuck %v%s\n%s\nagain: go test ./test/chaos -run 'TestChaos$' -chaos.seed=%d -v\n"+
+		"what happened to the labels of the first of these rows:\n%s",
+		r.seed, r.lost, r.twice, r.stuck, strings.Join(append([]string{""}, r.wrong...), "\n  "), r.scenario, r.seed, tail(r.trace.about(labels)))
+}
+
+// labelsOf are the labels under which a row was sent.
+func (r *report) labelsOf(id int) (labels []string) {
+	needle := fmt.Appendf(nil, `"id":%d,`, id)
+	for _, q := range r.emu.Requests() {
+		if l := q.Header.Get("label"); bytes.Contains(q.Body, needle) && !slices.Contains(labels, l) {
+			labels = append(labels, l)
+		}
+	}
+	return labels
+}
+
+func tail(s string) string { return s[max(0, len(s)-12000):] }
+
+// logs keeps the log of a pipeline.
+type logs struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *logs) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *logs) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}

@@ -1,0 +1,222 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/dorisload/benthos-doris/test/emulator"
+)
+
+// html is what something between client and server says when it gets no answer.
+const html = "<html><head><title>504 Gateway Time-out</title></head><body><h1>504 Gateway Time-out</h1></body></html>"
+
+// longest is the longest that anything lives on behind the client's back: a begin, a commit, a copy of a request.
+const longest = 150 * time.Millisecond
+
+// weather decides which exchange meets which fault. The n-th exchange at a point always meets the same one.
+type weather struct {
+	seed  uint64
+	rate  float64 // share of the exchanges that meet a fault
+	storm float64 // how much more often it is the answer that is struck, and the calls that look for the label
+	deep  bool    // connections that hang until the client gives up
+	// bursts is how many loads in a row are refused because the cluster is short of something.
+	bursts int
+	trace  *trace
+
+	calm  atomic.Bool
+	state func(label string) string // of a label, as the server has it
+	kill  func(emulator.Exchange)   // may kill the process that loads
+
+	mu     sync.Mutex
+	passed map[emulator.Point]int
+	kinds  map[string]int // of faults, how many there were
+	silent int            // connections that hang for long
+}
+
+// hit counts a fault.
+func (w *weather) hit(what string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.kinds[what]++
+}
+
+// count is how many faults there were.
+func (w *weather) count() (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, k := range w.kinds {
+		n += k
+	}
+	return n
+}
+
+// dice are the random numbers of one thing in a run.
+func dice(seed uint64, what string, n int) *rand.Rand {
+	h := fnv.New64a()
+	_, _ = fmt.Fprintf(h, "%d/%s/%d", seed, what, n)
+	return rand.New(rand.NewPCG(seed, h.Sum64())) //nolint:gosec // reproducible on purpose
+}
+
+// Inject is asked by the emulator at every point of every exchange.
+func (w *weather) Inject(_ context.Context, e emulator.Exchange) (emulator.Fault, bool) {
+	if w.kill != nil {
+		w.kill(e)
+	}
+	if w.calm.Load() {
+		return emulator.Fault{}, false
+	}
+	w.mu.Lock()
+	w.passed[e.Point]++
+	n := w.passed[e.Point]
+	w.mu.Unlock()
+	d := dice(w.seed, string(e.Point), n)
+	if f, short := w.shortage(e.Point, n); short {
+		w.hit(fmt.Sprintf("%s %s, in a row", e.Point, f.Do))
+		w.trace.add(e.Label, "%s %s #%d: %s, as all loads now", e.Server, e.Point, n, f.Do)
+		return f, true
+	}
+	rate := w.rate
+	switch e.Point {
+	case emulator.BEBeforeCommit, emulator.BEAfterCommit, emulator.BEAnswer, emulator.TwoPhase, emulator.StateQuery, emulator.CancelCall:
+		rate *= w.storm
+	}
+	if d.Float64() >= rate {
+		if e.Point == emulator.StateQuery {
+			w.trace.add(e.Label, "%s asked for the state: %s", e.Server, w.state(e.Label))
+		}
+		return emulator.Fault{}, false
+	}
+	f := w.fault(d, e)
+	was := ""
+	if e.Point == emulator.StateQuery {
+		now := w.state(e.Label)
+		was = ", it is " + now
+		if f.Message == "UNKNOWN" && now != "PREPARE" {
+			f.Message = now // the server never forgets a transaction that ended
+		}
+	}
+	what := fmt.Sprintf("%s %s", e.Point, f.Do)
+	if f.Keep {
+		what += ", left in PREPARE"
+	}
+	if f.CommitAfter > 0 {
+		what += ", committed later"
+	}
+	w.hit(what)
+	w.trace.add(e.Label, "%s %s #%d: %s%s", e.Server, e.Point, n, describe(f), was)
+	return f, true
+}
+
+func describe(f emulator.Fault) string {
+	text := string(f.Do)
+	if f.Keep {
+		text += " keep"
+	}
+	if f.CommitAfter > 0 {
+		text += fmt.Sprintf(" commit-after=%s", f.CommitAfter)
+	}
+	if f.For > 0 {
+		text += fmt.Sprintf(" for=%s", f.For)
+	}
+	if f.Status > 0 {
+		text += fmt.Sprintf(" %d", f.Status)
+	}
+	if f.Message != "" {
+		text += " " + f.Message
+	}
+	return text
+}
+
+// ms is a random time.
+func ms(d *rand.Rand, from, to int) time.Duration {
+	return time.Duration(from)*time.Millisecond + time.Duration(d.Int64N(int64(to-from+1)*int64(time.Millisecond)))
+}
+
+// oneOf picks one.
+func oneOf[T any](d *rand.Rand, all ...T) T { return all[d.IntN(len(all))] }
+
+// fault is a fault that fits the point. What is not said of the transaction is in the name of the field: Keep leaves it PREPARE.
+func (w *weather) fault(d *rand.Rand, e emulator.Exchange) emulator.Fault {
+	cut := emulator.Fault{Do: oneOf(d, emulator.Reset, emulator.Close)}
+	gateway := emulator.Fault{Do: emulator.HTTP, Status: oneOf(d, 500, 502, 503, 504), Body: html}
+	slow := emulator.Fault{Do: emulator.Delay, For: ms(d, 1, 30)}
+	hang := emulator.Fault{Do: emulator.Hang, For: ms(d, 5, 60)}
+	if w.deep && (e.Point == emulator.BEBody || e.Point == emulator.BEBeforeCommit || e.Point == emulator.BEAfterCommit) && w.hangsForLong(d) {
+		hang.For = 0
+	}
+	restart := emulator.Fault{Do: emulator.BERestart}
+	fail := emulator.Fault{Do: emulator.Fail, Message: oneOf(d,
+		"[THRIFT_RPC_ERROR]failed to call frontend service", "[INTERNAL_ERROR]cancelled: sender is gone", "[MEM_LIMIT_EXCEEDED]process memory limit exceeded",
+		"[INTERNAL_ERROR]TStatus: errCode = 2, detailMessage = transaction [7] not found", "[E-240]Have not get FE Master heartbeat yet",
+	)}
+	switchMaster := emulator.Fault{Do: emulator.MasterSwitch}
+	switch e.Point {
+	case emulator.FEBeforeAnswer:
+		down := emulator.Fault{Do: emulator.FEDown, For: ms(d, 10, 300)}
+		return oneOf(d, cut, cut, hang, gateway, fail, slow, down, switchMaster)
+	case emulator.FERedirect:
+		return oneOf(d, cut, gateway, fail, slow, emulator.Fault{Do: emulator.DeadBE}, emulator.Fault{Do: emulator.NoBackend})
+	case emulator.BEHeaders:
+		return oneOf(d, cut, cut, hang, gateway, fail, restart, slow)
+	case emulator.BEBegin:
+		return oneOf(d, cut, hang, slow, slow, gateway, fail, restart, switchMaster, emulator.Fault{Do: emulator.TxnLimit})
+	case emulator.BEBody:
+		f := oneOf(d, cut, hang, gateway, fail, fail, restart, slow, switchMaster)
+		f.Bytes, f.Keep = d.Int64N(400), d.IntN(2) == 0
+		return f
+	case emulator.BEBeforeCommit:
+		f := oneOf(d, cut, cut, cut, hang, gateway, gateway, fail, fail, restart, slow, switchMaster,
+			emulator.Fault{Do: emulator.TooManyVersions}, emulator.Fault{Do: emulator.TooManyVersions},
+			emulator.Fault{Do: emulator.PublishTimeout, For: ms(d, 1, 60)})
+		if f.Do != emulator.TooManyVersions && f.Do != emulator.PublishTimeout && d.IntN(3) > 0 {
+			f.Keep = true
+			if d.IntN(2) == 0 {
+				f.CommitAfter = ms(d, 1, 100)
+			}
+		}
+		return f
+	case emulator.BEAfterCommit:
+		return oneOf(d, cut, cut, hang, gateway, gateway, fail, fail, slow, restart, switchMaster)
+	case emulator.BEAnswer:
+		cutShort := emulator.Fault{Do: emulator.Truncate, Bytes: d.Int64N(300)}
+		return oneOf(d, cut, gateway, cutShort, cutShort, slow, hang)
+	case emulator.TwoPhase:
+		return oneOf(d, cut, hang, gateway, slow, fail)
+	case emulator.StateQuery:
+		// What was so a moment ago: before the begin of a request that is on its way, or before the end of one.
+		stale := emulator.Fault{Do: emulator.SetState, Message: oneOf(d, "UNKNOWN", "UNKNOWN", "PREPARE")}
+		return oneOf(d, cut, hang, gateway, gateway, slow, fail, stale, stale, emulator.Fault{Do: emulator.FEDown, For: ms(d, 10, 100)}, switchMaster)
+	default: // CancelCall
+		return oneOf(d, cut, hang, gateway, slow, fail, switchMaster)
+	}
+}
+
+// shortage is a time in which the cluster is short of something: every load of a series is refused.
+func (w *weather) shortage(at emulator.Point, n int) (emulator.Fault, bool) {
+	d := dice(w.seed, "shortage", 0)
+	if w.bursts == 0 || at != oneOf(d, emulator.BEBegin, emulator.BEBeforeCommit) {
+		return emulator.Fault{}, false
+	}
+	first := 1 + d.IntN(20)
+	do := emulator.TooManyVersions
+	if at == emulator.BEBegin {
+		do = emulator.TxnLimit
+	}
+	return emulator.Fault{Do: do}, n >= first && n < first+w.bursts
+}
+
+// hangsForLong allows a run few connections that hang until the client gives up, since that takes seconds.
+func (w *weather) hangsForLong(d *rand.Rand) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.silent >= 2 || d.IntN(4) > 0 {
+		return false
+	}
+	w.silent++
+	return true
+}
