@@ -134,7 +134,7 @@ func run(t *testing.T, s scenario) *report {
 	w := &weather{seed: s.seed, rate: s.rate, storm: s.storm, deep: s.deep, bursts: s.bursts, trace: r.trace, passed: map[emulator.Point]int{}, kinds: map[string]int{}}
 	r.weather = w
 	w.state = func(label string) string { return string(r.emu.LabelState(database, label)) }
-	r.emu = emulator.New(t, s.cluster(w))
+	r.emu = emulator.New(t, s.cluster(t, w))
 	fes := r.emu.FEURLs()
 	var p *proxies
 	if s.proxies {

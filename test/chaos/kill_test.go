@@ -7,7 +7,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"mime/multipart"
-	"net"
 	"net/http"
 	"net/textproto"
 	"os"
@@ -124,7 +123,7 @@ func newKilled(t *testing.T, seed uint64, labelled bool) *killed {
 	}
 	k.weather = &weather{seed: seed, rate: s.rate, storm: s.storm, trace: k.trace, passed: map[emulator.Point]int{}, kinds: map[string]int{}, kill: k.strike}
 	k.weather.state = func(label string) string { return string(k.emu.LabelState(database, label)) }
-	k.emu = emulator.New(t, s.cluster(k.weather))
+	k.emu = emulator.New(t, s.cluster(t, k.weather))
 	k.batches, k.all = s.batches()
 	fes := k.emu.FEURLs()
 	if seed%2 == 0 {
@@ -133,11 +132,7 @@ func newKilled(t *testing.T, seed uint64, labelled bool) *killed {
 		fes = k.proxies.fes
 	}
 
-	var l net.ListenConfig
-	free, err := l.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	k.address = free.Addr().String()
-	require.NoError(t, free.Close())
+	k.address = reserve(t)
 	k.config = filepath.Join(t.TempDir(), "pipeline.yaml")
 	input := "http: { enabled: false }\ninput:\n  http_server: { address: " + k.address + ", path: /post, timeout: 20s }\n"
 	output := strings.NewReplacer("@table", `json("t")`, "@batch", `meta("X-Batch")`).Replace(s.pipeline(fes))
