@@ -183,7 +183,7 @@ func run(t *testing.T, s scenario) *report {
 	case <-stop.C:
 	}
 	w.calm.Store(true)
-	r.trace.add("", "no more faults")
+	r.trace.add("", calm)
 	for i := range s.fes {
 		_ = r.emu.StartFE(i)
 	}
@@ -273,8 +273,8 @@ func (r *report) judge(all []*item, src *source, dead *letters) {
 // require fails the test when something is lost, twice or stuck, and says how to see it again.
 func (r *report) require(t *testing.T) {
 	t.Helper()
-	if *oneSeed != 0 {
-		t.Logf("seed %d: %s; %d loads, %d faults, %s\n%s", r.seed, r.scenario, r.loads, r.faults, r.took.Round(time.Millisecond), r.trace.about(nil))
+	if *oneSeed != 0 && testing.Verbose() {
+		t.Logf("seed %d: %s; %d loads, %d faults, %s\n%s", r.seed, r.scenario, r.loads, r.faults, r.took.Round(time.Millisecond), r.trace.about(nil, nil))
 		t.Log("the log of the pipeline:\n" + r.logs.String())
 	}
 	if r.lost == nil && r.twice == nil && r.stuck == nil && r.wrong == nil {
@@ -282,7 +282,8 @@ func (r *report) require(t *testing.T) {
 	}
 	var labels []string
 	ids := slices.Concat(r.lost, r.twice, r.stuck)
-	for _, id := range ids[:min(len(ids), 3)] {
+	ids = ids[:min(len(ids), 3)]
+	for _, id := range ids {
 		for _, l := range r.labelsOf(id) {
 			if !slices.Contains(labels, l) {
 				labels = append(labels, l)
@@ -290,8 +291,8 @@ func (r *report) require(t *testing.T) {
 		}
 	}
 	t.Errorf("seed %d: lost %v, twice %v, stuck %v%s\n%s\nagain: go test ./test/chaos -run 'TestChaos$' -chaos.seed=%d -v\n"+
-		"what happened to the labels of the first of these rows:\n%s",
-		r.seed, r.lost, r.twice, r.stuck, strings.Join(append([]string{""}, r.wrong...), "\n  "), r.scenario, r.seed, tail(r.trace.about(labels)))
+		"what happened to the first of these rows:\n%s",
+		r.seed, r.lost, r.twice, r.stuck, strings.Join(append([]string{""}, r.wrong...), "\n  "), r.scenario, r.seed, tail(r.trace.about(labels, ids)))
 }
 
 // labelsOf are the labels under which a row was sent.

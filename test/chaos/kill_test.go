@@ -47,9 +47,9 @@ func TestKills(t *testing.T) {
 						rows.Add(int64(len(k.all)))
 						twice.Add(int64(len(double)))
 						deaths.Add(int64(k.deaths))
-						if len(lost) > 0 || labelled && len(double) > 0 || *oneSeed != 0 {
+						if len(lost) > 0 || labelled && len(double) > 0 {
 							t.Errorf("seed %d: lost %v, twice %v\nagain: go test ./test/chaos -run 'TestKills' -chaos.first=%d -chaos.kills=1 -v\n%s\n%s",
-								k.seed, lost, double, k.seed, tail(k.trace.about(nil)), tail(k.logs.String()))
+								k.seed, lost, double, k.seed, tail(k.trace.about(nil, nil)), tail(k.logs.String()))
 						}
 					})
 				}
@@ -236,7 +236,7 @@ wait:
 		}
 	}
 	if idle >= patience {
-		k.t.Errorf("seed %d: stuck: %d of %d batches were acknowledged\n%s\n%s", k.seed, done.Load(), len(k.batches), tail(k.trace.about(nil)), tail(k.logs.String()))
+		k.t.Errorf("seed %d: stuck: %d of %d batches were acknowledged\n%s\n%s", k.seed, done.Load(), len(k.batches), tail(k.trace.about(nil, nil)), tail(k.logs.String()))
 	}
 	cancel()
 	post.Wait()
