@@ -76,10 +76,19 @@ func (o *output) WriteBatch(ctx context.Context, batch service.MessageBatch) err
 	if len(batch) == 0 {
 		return nil
 	}
-	res := newResult(batch)
-	o.write(ctx, o.route(batch, res), res)
-	if err := o.lost(ctx, res); err != nil {
-		return err
+	res := o.write(ctx, batch)
+	if res.unreached() && ctx.Err() == nil {
+		// What Connect will ask is asked here too. If an FE answers now, it may just have come up, or no other was tried: once more.
+		// If that fails the same way the batch fails for its reason, or it would go round and round.
+		if err := o.client.Reach(ctx); err != nil && ctx.Err() == nil {
+			o.reconnect.lost()
+			o.log.Warnf("%d messages wait until an FE can be reached: %v", len(batch), err)
+			return service.ErrNotConnected
+		}
+		res = o.write(ctx, batch)
+	}
+	if res.failed < len(batch) || res.answered {
+		o.reconnect.reached()
 	}
 	if res.mixed {
 		// The headline does not name them.
@@ -90,10 +99,12 @@ func (o *output) WriteBatch(ctx context.Context, batch service.MessageBatch) err
 	return res.err()
 }
 
-// write loads the groups of a batch at the same time, as far as there are slots.
-func (o *output) write(ctx context.Context, groups []*group, res *result) {
+// write loads a batch once, its tables at the same time as far as there are slots.
+func (o *output) write(ctx context.Context, batch service.MessageBatch) *result {
+	res := newResult(batch)
+	groups := o.route(batch, res)
 	if o.whole && len(groups) > 1 && o.held(ctx, groups, res) {
-		return
+		return res
 	}
 	var loads sync.WaitGroup
 	for i, g := range groups {
@@ -108,6 +119,7 @@ func (o *output) write(ctx context.Context, groups []*group, res *result) {
 		loads.Go(func() { o.load(ctx, g, res) })
 	}
 	loads.Wait()
+	return res
 }
 
 // held is true when rows of some group are in a load whose outcome is unknown; then every group has failed, and nothing is loaded: what would

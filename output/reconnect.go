@@ -5,31 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redpanda-data/benthos/v4/public/service"
-
 	"github.com/dorisload/benthos-doris/streamload/decide"
 )
-
-// lost looks whether a batch failed because no FE is there. Then it is service.ErrNotConnected by itself, which is how Benthos knows it.
-func (o *output) lost(ctx context.Context, res *result) error {
-	if !res.unreached() {
-		if res.failed < len(res.batch) || res.answered {
-			o.reconnect.reached()
-		}
-		return nil
-	}
-	if ctx.Err() != nil {
-		return nil // who stops wants an answer
-	}
-	// What Connect will ask is asked here too: where an FE answers after all, the batch fails for its reason, or it would go round and round.
-	err := o.client.Reach(ctx)
-	if err == nil || ctx.Err() != nil {
-		return nil
-	}
-	o.reconnect.lost()
-	o.log.Warnf("%d messages wait until an FE can be reached: %v", len(res.batch), err)
-	return service.ErrNotConnected
-}
 
 // reconnect paces connecting. Benthos waits after a Connect that failed, but not after one that succeeded, however often the connection is
 // then found lost again.
