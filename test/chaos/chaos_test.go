@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -279,6 +281,10 @@ func (r *report) require(t *testing.T) {
 	}
 	if r.lost == nil && r.twice == nil && r.stuck == nil && r.wrong == nil {
 		return
+	}
+	if *traces != "" {
+		path := filepath.Join(*traces, fmt.Sprintf("seed-%d.txt", r.seed))
+		require.NoError(t, os.WriteFile(path, []byte(r.trace.about(nil, nil)+"\n"+r.logs.String()), 0o600))
 	}
 	var labels []string
 	ids := slices.Concat(r.lost, r.twice, r.stuck)
