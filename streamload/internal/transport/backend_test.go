@@ -378,6 +378,26 @@ func TestStaleConnection(t *testing.T) {
 		require.Equal(t, decide.NotSent, a.Sent)
 		require.False(t, a.Stale)
 	})
+	t.Run("nor is one whose caller gave up", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithCancel(t.Context())
+		be := serve(t, func(p *peer) {
+			r := p.head()
+			p.say("HTTP/1.1 100 Continue\r\n\r\n")
+			p.body(r)
+			p.sayJSON(200, successJSON)
+			p.head()
+			cancel()
+			<-p.quit
+		})
+		fe, tr := frontend(t, be.addr), client(t, func(c *Config) { c.ContinueWait = 10 * time.Second })
+		require.NoError(t, load(t, tr, fe.addr, rows(smallBody)).Err)
+		a := tr.Load(ctx, at(t, fe.addr), Load{Database: "db", Table: "t", Body: rows(smallBody)})
+		require.ErrorIs(t, a.Err, context.Canceled)
+		require.EqualValues(t, 1, be.conns.Load())
+		require.Equal(t, decide.NotSent, a.Sent)
+		require.False(t, a.Stale)
+	})
 	t.Run("nor is one that said something", func(t *testing.T) {
 		t.Parallel()
 		var answers atomic.Int32

@@ -2,10 +2,14 @@ package transport
 
 import (
 	"context"
+	"encoding/pem"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -32,21 +36,24 @@ func helpProxyTest() int {
 	return 0
 }
 
-// A process reads the environment's proxies once, and never uses one for loopback. So another process loads to an FE that
-// only the proxy can reach.
-func TestProxyOfTheEnvironment(t *testing.T) {
-	t.Parallel()
+// loadElsewhere lets another process load to an FE that only a proxy can reach: a process reads the environment's proxies once, and
+// never uses one for loopback.
+func loadElsewhere(t *testing.T, fe string, env ...string) string {
+	t.Helper()
 	exe, err := os.Executable()
 	require.NoError(t, err)
+	cmd := exec.CommandContext(within(t, time.Minute), exe)
+	cmd.Env = append([]string{proxyHelper + "=" + fe}, env...)
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s", out)
+	return string(out)
+}
+
+func TestProxyOfTheEnvironment(t *testing.T) {
+	t.Parallel()
 	run := func(t *testing.T, env ...string) string {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, exe)
-		cmd.Env = append([]string{proxyHelper + "=http://fe.invalid:8030"}, env...)
-		out, err := cmd.Output()
-		require.NoError(t, err, "%s", out)
-		return string(out)
+		return loadElsewhere(t, "http://fe.invalid:8030", env...)
 	}
 	// The proxy plays FE and BE, both of which it keeps the connections of.
 	proxy := serve(t, func(p *peer) {
@@ -84,4 +91,39 @@ func TestProxyOfTheEnvironment(t *testing.T) {
 
 	require.Contains(t, run(t, "HTTP_PROXY=http://"+proxy.addr, "NO_PROXY=fe.invalid"), "not sent hops=0 err=PUT fe.invalid:8030")
 	require.Contains(t, run(t, "HTTP_PROXY=http://127.0.0.1:1"), "not sent hops=0 err=PUT fe.invalid:8030: proxyconnect")
+}
+
+// A proxy passes https on as it is, and net/http does the TLS inside. The FE gets no body here either.
+func TestProxyThatConnects(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t)
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	require.NoError(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.cert.Raw}), 0o600))
+
+	fe, be := ca.serve(t, "fe.invalid", sendsTo("https://be.invalid:8040")), ca.serve(t, "be.invalid", stores)
+	servers := map[string]string{"fe.invalid:8030": fe.addr, "be.invalid:8040": be.addr}
+	proxy := serve(t, func(p *peer) {
+		r := p.head()
+		if r == nil {
+			return
+		}
+		var d net.Dialer
+		c, err := d.DialContext(t.Context(), "tcp", servers[r.Host])
+		if err != nil {
+			return
+		}
+		p.say("HTTP/1.1 200 Connected\r\n\r\n")
+		p.wg.Go(func() {
+			_, _ = io.Copy(c, p.br)
+			_ = c.Close()
+		})
+		_, _ = io.Copy(p, c)
+	})
+	require.Equal(t, "Success answered hops=1 err=<nil>\n",
+		loadElsewhere(t, "https://fe.invalid:8030", "HTTPS_PROXY=http://"+proxy.addr, "SSL_CERT_FILE="+file))
+	require.Zero(t, fe.stray.Load(), "body bytes at the FE")
+	for _, r := range proxy.seen() {
+		require.Equal(t, http.MethodConnect, r.Method)
+		require.Empty(t, r.Header["Authorization"], "the proxy does not get the password")
+	}
 }
