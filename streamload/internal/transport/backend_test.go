@@ -126,7 +126,7 @@ func TestBackendRefusesEarly(t *testing.T) {
 				require.Equal(t, answer.Failure, a.Load.Word)
 				require.Equal(t, decide.NotSent, a.Sent)
 			}
-			require.Zero(t, be.stray.Load())
+			require.Zero(t, be.strayBytes(t))
 			require.EqualValues(t, tries(), be.conns.Load(), "a connection whose body was not sent is not used again")
 		})
 	}
@@ -332,7 +332,7 @@ func TestConnectionIsUsedAgain(t *testing.T) {
 		require.Equal(t, answer.Success, a.Load.Word)
 	}
 	require.EqualValues(t, 1, be.conns.Load())
-	require.Zero(t, fe.stray.Load())
+	require.Zero(t, fe.strayBytes(t))
 }
 
 // A BE that closes a kept connection as a request comes has got nothing of it, and a new connection will do.

@@ -66,8 +66,8 @@ func TestFrontendGetsNoBody(t *testing.T) {
 				require.Equal(t, be.addr, a.Server)
 			}
 			tr.Close()
-			require.Zero(t, fe.stray.Load(), "body bytes at the FE")
-			require.Zero(t, be.stray.Load(), "body bytes at the BE that refused")
+			require.Zero(t, fe.strayBytes(t), "body bytes at the FE")
+			require.Zero(t, be.strayBytes(t), "body bytes at the BE that refused")
 			require.Len(t, fe.seen(), tries())
 		})
 	}
@@ -84,7 +84,7 @@ func TestLoad20MB(t *testing.T) {
 		Sent: decide.Answered, WholeBody: true, HasAnswer: true, HTTPStatus: 200, Load: answer.ParseLoad([]byte(successJSON)),
 	}, a.Attempt)
 	require.Equal(t, sha256.Sum256(body20MB), <-sums)
-	require.Zero(t, fe.stray.Load())
+	require.Zero(t, fe.strayBytes(t))
 }
 
 // An FE may take its time: the body is not sent before it answers.
@@ -100,7 +100,7 @@ func TestFrontendIsSlow(t *testing.T) {
 	a := load(t, client(t), fe.addr, body4MB) // waits 50 ms for 100 Continue at a BE
 	require.NoError(t, a.Err)
 	require.Equal(t, answer.Success, a.Load.Word)
-	require.Zero(t, fe.stray.Load())
+	require.Zero(t, fe.strayBytes(t))
 }
 
 func TestFrontendDoesNotAnswer(t *testing.T) {
@@ -134,7 +134,7 @@ func TestFrontendDoesNotAnswer(t *testing.T) {
 			require.Equal(t, decide.TimedOut, a.Trouble)
 			require.False(t, a.HasAnswer)
 			require.False(t, a.Stale)
-			require.Zero(t, fe.stray.Load())
+			require.Zero(t, fe.strayBytes(t))
 		})
 	}
 }
@@ -208,7 +208,7 @@ func TestFrontendTakesNoBody(t *testing.T) {
 				require.Equal(t, decide.NotSent, a.Sent)
 				require.False(t, a.WholeBody)
 			}
-			require.Zero(t, fe.stray.Load())
+			require.Zero(t, fe.strayBytes(t))
 			_, act := decide.Step(firstStep(load(t, client(t), fe.addr, rows(smallBody))))
 			require.False(t, act.Outcome.Committed)
 		})
@@ -254,7 +254,7 @@ func TestFrontendRefuses(t *testing.T) {
 			require.Equal(t, test.status, a.HTTPStatus)
 			require.Equal(t, decide.NotSent, a.Sent)
 			require.Equal(t, test.want, a.Load.Message)
-			require.Zero(t, fe.stray.Load())
+			require.Zero(t, fe.strayBytes(t))
 		})
 	}
 }
@@ -295,7 +295,7 @@ func TestSecondFrontendGetsNoBody(t *testing.T) {
 		require.Equal(t, be.addr, a.Server)
 	}
 	require.EqualValues(t, 3, master.conns.Load(), "the first two loads use one connection to it")
-	require.Zero(t, master.stray.Load()+fe.stray.Load())
+	require.Zero(t, master.strayBytes(t)+fe.strayBytes(t))
 	require.EqualValues(t, 1, be.conns.Load())
 }
 

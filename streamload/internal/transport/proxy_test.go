@@ -71,7 +71,7 @@ func TestProxyOfTheEnvironment(t *testing.T) {
 		}
 	})
 	require.Equal(t, "Success answered hops=1 err=<nil>\n", run(t, "HTTP_PROXY=http://"+proxy.addr))
-	require.Zero(t, proxy.stray.Load())
+	require.Zero(t, proxy.strayBytes(t))
 	require.Len(t, proxy.seen(), 2)
 	for _, r := range proxy.seen() {
 		require.True(t, strings.HasPrefix(r.RequestURI, "http://"), r.RequestURI)
@@ -87,7 +87,7 @@ func TestProxyOfTheEnvironment(t *testing.T) {
 		}
 	})
 	require.Equal(t, "FAILED not sent hops=0 err=<nil>\n", run(t, "HTTP_PROXY=http://"+deny.addr))
-	require.Zero(t, deny.stray.Load())
+	require.Zero(t, deny.strayBytes(t))
 
 	require.Contains(t, run(t, "HTTP_PROXY=http://"+proxy.addr, "NO_PROXY=fe.invalid"), "not sent hops=0 err=PUT fe.invalid:8030")
 	require.Contains(t, run(t, "HTTP_PROXY=http://127.0.0.1:1"), "not sent hops=0 err=PUT fe.invalid:8030: proxyconnect")
@@ -121,7 +121,7 @@ func TestProxyThatConnects(t *testing.T) {
 	})
 	require.Equal(t, "Success answered hops=1 err=<nil>\n",
 		loadElsewhere(t, "https://fe.invalid:8030", "HTTPS_PROXY=http://"+proxy.addr, "SSL_CERT_FILE="+file))
-	require.Zero(t, fe.stray.Load(), "body bytes at the FE")
+	require.Zero(t, fe.strayBytes(t), "body bytes at the FE")
 	for _, r := range proxy.seen() {
 		require.Equal(t, http.MethodConnect, r.Method)
 		require.Empty(t, r.Header["Authorization"], "the proxy does not get the password")

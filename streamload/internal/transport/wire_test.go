@@ -31,7 +31,8 @@ func TestMain(m *testing.M) {
 type wire struct {
 	addr  string
 	conns atomic.Int32 // accepted so far
-	stray atomic.Int64 // bytes that came beyond the heads and bodies that a script read
+	open  atomic.Int32 // of them
+	stray atomic.Int64 // see strayBytes
 	quit  chan struct{}
 	wg    sync.WaitGroup
 
@@ -43,9 +44,20 @@ type wire struct {
 type peer struct {
 	*wire
 	net.Conn
-	br  *bufio.Reader
-	nth int // connection, from 1
+	br   *bufio.Reader
+	nth  int   // connection, from 1
+	came int64 // bytes received
+	used int64 // of them, those of the heads and bodies that the script read
 }
+
+func (p *peer) Read(b []byte) (int, error) {
+	n, err := p.Conn.Read(b)
+	p.came += int64(n)
+	return n, err
+}
+
+// at is the position in what is received up to which the script has read.
+func (p *peer) at() int64 { return p.came - int64(p.br.Buffered()) }
 
 // serve plays the script with each connection. A script that returns closes its connection.
 func serve(t *testing.T, script func(*peer)) *wire {
@@ -72,7 +84,9 @@ func serveOn(t *testing.T, l net.Listener, script func(*peer)) *wire {
 			if err != nil {
 				return
 			}
-			p := &peer{wire: w, Conn: c, br: bufio.NewReader(c), nth: int(w.conns.Add(1))}
+			p := &peer{wire: w, Conn: c, nth: int(w.conns.Add(1))}
+			p.br = bufio.NewReader(p)
+			w.open.Add(1)
 			stop := make(chan struct{})
 			w.wg.Go(func() {
 				select {
@@ -84,6 +98,8 @@ func serveOn(t *testing.T, l net.Listener, script func(*peer)) *wire {
 			w.wg.Go(func() {
 				defer close(stop)
 				script(p)
+				w.stray.Add(p.came - p.used)
+				w.open.Add(-1)
 			})
 		}
 	})
@@ -97,10 +113,12 @@ func serveOn(t *testing.T, l net.Listener, script func(*peer)) *wire {
 
 // head reads the head of a request; nil when there is none.
 func (p *peer) head() *http.Request {
+	from := p.at()
 	r, err := http.ReadRequest(p.br)
 	if err != nil {
 		return nil
 	}
+	p.used += p.at() - from
 	p.mu.Lock()
 	p.heads = append(p.heads, r)
 	p.mu.Unlock()
@@ -119,14 +137,18 @@ func (p *peer) say(format string, args ...any) { _, _ = fmt.Fprintf(p, format, a
 // body reads the whole body of a request, without a word of 100 Continue.
 func (p *peer) body(r *http.Request) string {
 	b, _ := io.ReadAll(io.LimitReader(p.br, r.ContentLength))
+	p.used += int64(len(b))
 	return string(b)
 }
 
-// rest reads until the client closes the connection, and counts what comes.
-func (p *peer) rest() int64 {
-	n, _ := io.Copy(io.Discard, p.br)
-	p.stray.Add(n)
-	return n
+// rest reads until the client closes the connection.
+func (p *peer) rest() { _, _ = io.Copy(io.Discard, p.br) }
+
+// strayBytes is how many bytes came beyond the heads and bodies that the script asked for, once all connections have ended.
+func (w *wire) strayBytes(t *testing.T) int64 {
+	t.Helper()
+	require.Eventually(t, func() bool { return w.open.Load() == 0 }, 20*time.Second, time.Millisecond, "connections stay open")
+	return w.stray.Load()
 }
 
 // reset ends the connection with RST, as a server does that closes with unread data.
