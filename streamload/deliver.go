@@ -9,6 +9,7 @@ import (
 
 	"github.com/dorisload/benthos-doris/streamload/decide"
 	"github.com/dorisload/benthos-doris/streamload/encode"
+	"github.com/dorisload/benthos-doris/streamload/internal/answer"
 	"github.com/dorisload/benthos-doris/streamload/internal/transport"
 )
 
@@ -181,6 +182,9 @@ func (d *delivery) lastMessage() string {
 		text = a.Load.Status
 		if a.HTTPStatus != http.StatusOK {
 			text = fmt.Sprintf("HTTP %d: %s", a.HTTPStatus, text)
+		}
+		if stored := a.Load.Word == answer.Success || a.Load.Word == answer.PublishTimeout; stored && !a.WholeBody {
+			text = a.Server + " did not take the rows, and yet answered " + text
 		}
 		if a.Load.ExistingWord != "" {
 			text += " (" + a.Load.ExistingWord + ")"

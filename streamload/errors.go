@@ -34,6 +34,8 @@ const (
 	maxErrorLine  = 400
 	maxErrorLines = 3
 	maxErrorURL   = 500
+	maxStatus     = 100
+	maxName       = 200
 )
 
 // firstErrorMark stands in a message before the server's words about the first bad row, which may quote the row.
@@ -51,7 +53,7 @@ type Error struct {
 	// HTTPStatus and Status are the last answer's, 0 and "" if there was none.
 	HTTPStatus int
 	Status     string
-	// Message is the server's last message, or what went wrong on the way to it. No secrets, at most 2 KiB.
+	// Message is the server's last message, or what went wrong on the way to it, and what that means. No secrets, at most 5 KiB.
 	Message string
 	// Reason is why no further attempt was made, for instance "retries used up".
 	Reason string
@@ -73,15 +75,15 @@ type Error struct {
 
 // Error is one line that begins with the class.
 func (e *Error) Error() string {
-	if e.Partial || e.Stage == StageEncode {
-		return fmt.Sprintf("%s: %d row(s) of %s.%s cannot be loaded, the first: %v", e.Class, len(e.Rejected), e.Database, e.Table, e.Rejected[0])
+	if (e.Partial || e.Stage == StageEncode) && len(e.Rejected) > 0 {
+		return fmt.Sprintf("%s: %d row(s) of %s cannot be loaded, the first: %v", e.Class, len(e.Rejected), e.target(), e.Rejected[0])
 	}
 	return e.text()
 }
 
 // Headline is the error without anything that may quote a row: no error page and no first bad row. It begins with the class too.
 func (e *Error) Headline() string {
-	if e.Partial || e.Stage == StageEncode {
+	if (e.Partial || e.Stage == StageEncode) && len(e.Rejected) > 0 {
 		return e.RejectedHeadline()
 	}
 	short := *e
@@ -95,8 +97,8 @@ func (e *Error) RejectedHeadline() string {
 	if len(e.Rejected) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s: %d row(s) of %s.%s cannot be loaded and were not sent, the first: %s",
-		decide.DataQuality, len(e.Rejected), e.Database, e.Table, withoutQuotes(e.Rejected[0].Err.Error()))
+	return fmt.Sprintf("%s: %d row(s) of %s cannot be loaded and were not sent, the first: %s",
+		decide.DataQuality, len(e.Rejected), e.target(), withoutQuotes(e.Rejected[0].Err.Error()))
 }
 
 // withoutQuotes cuts out of the reason for a rejected row what it quotes of the row, which package encode puts in backquotes.
@@ -111,7 +113,7 @@ func withoutQuotes(reason string) string {
 
 func (e *Error) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: load into %s.%s failed", e.Class, e.Database, e.Table)
+	fmt.Fprintf(&b, "%s: load into %s failed", e.Class, e.target())
 	if e.Unresolved {
 		fmt.Fprintf(&b, " with its outcome unknown")
 	}
@@ -141,6 +143,11 @@ func (e *Error) text() string {
 	}
 	b.WriteString("]")
 	return b.String()
+}
+
+// target is the table in words. Names come from messages, and may be anything.
+func (e *Error) target() string {
+	return redact.Secrets{}.Text(e.Database, maxName) + "." + redact.Secrets{}.Text(e.Table, maxName)
 }
 
 // Unwrap gives the cause.

@@ -67,7 +67,7 @@ func (d *delivery) errorLines(ctx context.Context) []string {
 func (d *delivery) failure(o decide.Outcome, r Report) *Error {
 	e := &Error{
 		Class: d.last.Class(), Stage: d.stage(o), Database: r.Database, Table: r.Table, Label: r.Label, Attempts: d.attempts,
-		HTTPStatus: d.last.HTTPStatus, Status: d.last.Load.Status, Message: d.lastMessage(), Reason: o.Reason.String(),
+		HTTPStatus: d.last.HTTPStatus, Status: d.secrets.Text(d.last.Load.Status, maxStatus), Message: d.lastMessage(), Reason: o.Reason.String(),
 		LabelState: d.lastPoll.state, ErrorURL: r.ErrorURL, ErrorLines: r.ErrorLines, Unresolved: o.Open, Err: d.last.Err,
 	}
 	if d.attempts == 0 {
