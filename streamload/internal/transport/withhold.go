@@ -13,6 +13,9 @@ import (
 // this connection makes of such an answer: it adds "Connection: close" to it. Not a byte of the body leaves, and the
 // connection is not used again, as RFC 9110 (10.1.1) wants from a client that does not send the body.
 //
+// It sees an answer in plain, also where we do the TLS. Behind a proxy that is asked to CONNECT net/http does it, and only the first hop
+// withholds, because its requests say themselves that the connection closes.
+//
 // It must be armed before a request is written; "100 Continue" or the first final answer disarms it. All bytes but that one
 // header are delivered as they came.
 type withholdConn struct {
