@@ -35,6 +35,8 @@ const (
 	maxErrorLine  = 400
 	maxErrorLines = 3
 	maxErrorURL   = 500
+	maxStatus     = 100
+	maxName       = 200
 )
 
 // firstErrorMark stands in a message before the server's words about the first bad row, which may quote the row.
@@ -52,7 +54,7 @@ type Error struct {
 	// HTTPStatus and Status are the last answer's, 0 and "" if there was none.
 	HTTPStatus int
 	Status     string
-	// Message is the server's last message, or what went wrong on the way to it. No secrets, at most 2 KiB.
+	// Message is the server's last message, or what went wrong on the way to it, and what that means. No secrets, at most 5 KiB.
 	Message string
 	// Reason is why no further attempt was made, for instance "retries used up".
 	Reason string
@@ -82,15 +84,15 @@ type Error struct {
 
 // Error is one line that begins with the class.
 func (e *Error) Error() string {
-	if e.Stage == StageEncode {
-		return fmt.Sprintf("%s: %d row(s) of %s.%s cannot be loaded, the first: %v", e.Class, len(e.Rejected), e.Database, e.Table, e.Rejected[0])
+	if e.Stage == StageEncode && len(e.Rejected) > 0 {
+		return fmt.Sprintf("%s: %d row(s) of %s cannot be loaded, the first: %v", e.Class, len(e.Rejected), e.target(), e.Rejected[0])
 	}
 	return e.text()
 }
 
 // Headline is the error without anything that may quote a row: no error page and no first bad row. It begins with the class too.
 func (e *Error) Headline() string {
-	if e.Stage == StageEncode {
+	if e.Stage == StageEncode && len(e.Rejected) > 0 {
 		return e.RejectedHeadline()
 	}
 	short := *e
@@ -104,8 +106,8 @@ func (e *Error) RejectedHeadline() string {
 	if len(e.Rejected) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s: %d row(s) of %s.%s cannot be loaded and were not sent, the first: %s",
-		decide.DataQuality, len(e.Rejected), e.Database, e.Table, withoutQuotes(e.Rejected[0].Err.Error()))
+	return fmt.Sprintf("%s: %d row(s) of %s cannot be loaded and were not sent, the first: %s",
+		decide.DataQuality, len(e.Rejected), e.target(), withoutQuotes(e.Rejected[0].Err.Error()))
 }
 
 // withoutQuotes cuts out of the reason for a rejected row what it quotes of the row, which package encode puts in backquotes.
@@ -120,7 +122,7 @@ func withoutQuotes(reason string) string {
 
 func (e *Error) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: load into %s.%s failed", e.Class, e.Database, e.Table)
+	fmt.Fprintf(&b, "%s: load into %s failed", e.Class, e.target())
 	if e.Unresolved {
 		fmt.Fprintf(&b, " with its outcome unknown")
 	}
@@ -150,6 +152,11 @@ func (e *Error) text() string {
 	}
 	b.WriteString("]")
 	return b.String()
+}
+
+// target is the table in words. Names come from messages, and may be anything.
+func (e *Error) target() string {
+	return redact.Secrets{}.Text(e.Database, maxName) + "." + redact.Secrets{}.Text(e.Table, maxName)
 }
 
 // Unwrap gives the cause.

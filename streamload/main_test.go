@@ -1,4 +1,4 @@
-package streamload_test
+package streamload
 
 import (
 	"testing"

@@ -1,7 +1,6 @@
 package streamload
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"sort"
@@ -25,7 +24,8 @@ type Options struct {
 	JSONPaths, JSONRoot     string
 	NumAsString, FuzzyParse bool
 
-	// ColumnSeparator and LineDelimiter of CSV, as real bytes or in the escaped forms \n, \t, \x01. Defaults "," and "\n".
+	// ColumnSeparator and LineDelimiter of CSV, as real bytes or in the escaped forms \n, \t, \r, \\ and \x01; at most 64 bytes.
+	// Defaults "," and "\n".
 	ColumnSeparator, LineDelimiter string
 	// TrimDoubleQuotes, EmptyFieldAsNull and SkipLines are the headers, for CSV.
 	TrimDoubleQuotes, EmptyFieldAsNull bool
@@ -122,25 +122,30 @@ func (o Options) validate(bad func(string, string, ...any)) {
 	if len(o.Partitions) > 0 && len(o.TemporaryPartitions) > 0 {
 		bad("partitions", "and temporary_partitions cannot both be set")
 	}
-	if o.Format == "csv" {
-		if unescape(o.ColumnSeparator) == unescape(o.LineDelimiter) {
-			bad("column_separator", "is the same as line_delimiter")
-		}
+	separator, err := readSeparator(o.ColumnSeparator)
+	if err != nil {
+		bad("column_separator", "%w", err)
 	}
-	for field, values := range map[string][]string{
-		"columns": o.Columns, "where": {o.Where}, "jsonpaths": {o.JSONPaths}, "json_root": {o.JSONRoot},
-		"partitions": o.Partitions, "temporary_partitions": o.TemporaryPartitions,
+	delimiter, err := readSeparator(o.LineDelimiter)
+	if err != nil {
+		bad("line_delimiter", "%w", err)
+	}
+	if o.Format == "csv" && separator != "" && separator == delimiter {
+		bad("column_separator", "is the same as line_delimiter")
+	}
+	for _, field := range []struct {
+		name   string
+		values []string
+	}{
+		{"columns", o.Columns},
+		{"where", []string{o.Where}},
+		{"jsonpaths", []string{o.JSONPaths}},
+		{"json_root", []string{o.JSONRoot}},
+		{"partitions", o.Partitions},
+		{"temporary_partitions", o.TemporaryPartitions},
 	} {
-		for _, v := range values {
-			if strings.ContainsFunc(v, isControl) {
-				bad(field, "contains a line break or another control character, which a header cannot carry: write it on one line (YAML: use > instead of |)")
-				break
-			}
-		}
-	}
-	for _, field := range []struct{ name, value string }{{"column_separator", o.ColumnSeparator}, {"line_delimiter", o.LineDelimiter}} {
-		if len(field.value) > 64 {
-			bad(field.name, "is longer than 64 bytes")
+		if slices.ContainsFunc(field.values, func(v string) bool { return strings.ContainsFunc(v, isControl) }) {
+			bad(field.name, "contains a line break or another control character, which a header cannot carry: write it on one line (YAML: use > instead of |)")
 		}
 	}
 	for _, name := range sortedKeys(o.Headers) {
@@ -220,8 +225,9 @@ func (o Options) header(timeout time.Duration) http.Header {
 		h["strip_outer_array"] = []string{strconv.FormatBool(o.StripOuterArray)}
 		h["read_json_by_line"] = []string{strconv.FormatBool(!o.StripOuterArray)}
 	} else {
-		h["column_separator"] = []string{escape(unescape(o.ColumnSeparator))}
-		h["line_delimiter"] = []string{escape(unescape(o.LineDelimiter))}
+		separator, delimiter := o.separators()
+		h["column_separator"] = []string{writeSeparator(separator)}
+		h["line_delimiter"] = []string{writeSeparator(delimiter)}
 	}
 	// Without it a table property may turn group commit on, and with it our label is dropped.
 	h["group_commit"] = []string{"off_mode"}
@@ -241,16 +247,23 @@ func (o Options) encoding() encode.Options {
 	e := encode.Options{StripOuterArray: o.StripOuterArray}
 	if o.Format == "csv" {
 		e.Format = encode.CSV
-		e.ColumnSeparator, e.LineDelimiter = unescape(o.ColumnSeparator), unescape(o.LineDelimiter)
+		e.ColumnSeparator, e.LineDelimiter = o.separators()
 		e.Enclose, e.Escape = oneByte(o.Headers, "enclose"), oneByte(o.Headers, "escape")
 	}
 	return e
 }
 
+// separators are the real bytes of ColumnSeparator and LineDelimiter, which validate has found to be right.
+func (o Options) separators() (column, line string) {
+	column, _ = readSeparator(o.ColumnSeparator)
+	line, _ = readSeparator(o.LineDelimiter)
+	return column, line
+}
+
 // oneByte is the value of a header that holds a single character.
 func oneByte(headers map[string]string, name string) byte {
 	for n, v := range headers {
-		if strings.EqualFold(n, name) && len(v) > 0 {
+		if strings.EqualFold(n, name) && v != "" {
 			return v[0]
 		}
 	}
@@ -276,61 +289,4 @@ func sortedKeys(m map[string]string) []string {
 	}
 	sort.Strings(keys)
 	return keys
-}
-
-// unescape reads the forms in which people write separators: \n, \t, \r, \\ and \x01. Anything else stands for itself.
-func unescape(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != '\\' || i+1 == len(s) {
-			b.WriteByte(s[i])
-			continue
-		}
-		switch s[i+1] {
-		case 'n':
-			b.WriteByte('\n')
-			i++
-		case 't':
-			b.WriteByte('\t')
-			i++
-		case 'r':
-			b.WriteByte('\r')
-			i++
-		case '\\':
-			b.WriteByte('\\')
-			i++
-		case 'x':
-			if i+3 < len(s) {
-				if n, err := strconv.ParseUint(s[i+2:i+4], 16, 8); err == nil {
-					b.WriteByte(byte(n))
-					i += 3
-					continue
-				}
-			}
-			b.WriteByte(s[i])
-		default:
-			b.WriteByte(s[i])
-		}
-	}
-	return b.String()
-}
-
-// escape writes control characters the way a header can carry them and FEs read them back (fe Separator.java).
-func escape(s string) string {
-	var b strings.Builder
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '\n':
-			b.WriteString(`\n`)
-		case c == '\t':
-			b.WriteString(`\t`)
-		case c == '\r':
-			b.WriteString(`\r`)
-		case c < ' ' || c == 0x7f:
-			fmt.Fprintf(&b, `\x%02x`, c)
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
 }

@@ -95,7 +95,7 @@ func randomEvent(s source, to Action, wild bool) Event {
 	kind := Attempted
 	switch {
 	case wild && chance(s, 3):
-		kind = pick(s, Attempted, Polled, LabelCancelled, Interrupted)
+		kind = pick(s, Attempted, Polled, LabelCancelled, Interrupted, EventKind(200))
 	case to.Kind == AskState:
 		kind = Polled
 	case to.Kind == CancelLabel:

@@ -82,7 +82,7 @@ func Step(s State, ev Event) (State, Action) {
 	}
 	before := s.cancelled
 	s.cancelled = s.cancelled || ev.Cancelled || ev.Kind == Interrupted
-	if s.sending && (ev.Kind == Polled || ev.Kind == LabelCancelled) {
+	if s.sending && ev.Kind != Attempted && ev.Kind != Interrupted {
 		s = s.lost() // nobody said what became of the request that was to be sent
 	}
 	s.sending = false
