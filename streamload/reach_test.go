@@ -36,7 +36,9 @@ func TestReach(t *testing.T) {
 	require.ErrorContains(t, err, silent[len("http://"):])
 	require.Less(t, time.Since(began), 20*time.Second, "bounded by connect_timeout")
 
-	slow := fastClient(t, emu, func(conf *streamload.Config) { conf.FEs, conf.ConnectTimeout = []string{silent, emu.FEURL()}, time.Hour })
+	slow := fastClient(t, emu, func(conf *streamload.Config) {
+		conf.FEs, conf.ConnectTimeout = []string{silent, emu.FEURL()}, time.Hour
+	})
 	require.NoError(t, slow.Reach(t.Context()), "one that answers is enough")
 
 	err = only(emu.FEURL()).Reach(canceled(t))
