@@ -39,9 +39,10 @@ func TestADeadFEIsTriedByOneLoadAtATimeAndLessAndLessOften(t *testing.T) {
 		require.Equal(t, [2]int{5, 5}, f.uses(10))
 		f.report(0, false)
 		f.report(0, false) // of a load that began before: nothing new
-		for _, pause := range []time.Duration{5, 10, 20, 40, 60, 60} {
-			time.Sleep(pause*time.Second - time.Millisecond)
-			require.Equal(t, [2]int{0, 10}, f.uses(10), "passed over for %d s", pause)
+		for _, seconds := range []int{5, 10, 20, 40, 60, 60} {
+			pause := time.Duration(seconds) * time.Second
+			time.Sleep(pause - time.Millisecond)
+			require.Equal(t, [2]int{0, 10}, f.uses(10), "passed over for %s", pause)
 			require.Equal(t, []int{1, 0}, f.order(0), "and asked last")
 			time.Sleep(time.Millisecond)
 			require.Equal(t, [2]int{1, 9}, f.uses(10), "one load tries it")

@@ -1,7 +1,6 @@
 package streamload_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -37,7 +36,7 @@ func rowsOf(ids ...int) (rows [][]byte) {
 
 func load(t *testing.T, c *streamload.Client, ids ...int) (streamload.Report, *streamload.Error) {
 	t.Helper()
-	r, err := c.Load(context.Background(), streamload.Batch{Database: "d", Table: "t", Rows: rowsOf(ids...)})
+	r, err := c.Load(t.Context(), streamload.Batch{Database: "d", Table: "t", Rows: rowsOf(ids...)})
 	if err == nil {
 		return r, nil
 	}
@@ -98,10 +97,10 @@ func TestALateRequestIsFencedOut(t *testing.T) {
 	require.Nil(t, e)
 	require.Zero(t, r.AlreadyStored)
 	require.NotEqual(t, label, r.Label)
-	state, err := c.LabelState(context.Background(), "d", label)
+	state, err := c.LabelState(t.Context(), "d", label)
 	require.NoError(t, err)
 	require.Equal(t, "VISIBLE", state, "the label is taken by the fence")
-	r, e = load(t, c, 1)
+	_, e = load(t, c, 1)
 	require.Nil(t, e)
 	require.Equal(t, map[string]int{"0": 1, "1": 1, "2": 1, "3": 1}, storedIDs(emu))
 }
@@ -127,7 +126,7 @@ func TestRowsOfAnOpenLoadFailAlone(t *testing.T) {
 	require.NoError(t, e.Row(2))
 	require.Equal(t, map[string]int{"0": 1, "1": 1, "2": 1, "7": 1, "8": 1}, storedIDs(emu))
 
-	_, err := c.Load(context.Background(), streamload.Batch{Database: "d", Table: "t", Rows: rowsOf(9, 1), Whole: true})
+	_, err := c.Load(t.Context(), streamload.Batch{Database: "d", Table: "t", Rows: rowsOf(9, 1), Whole: true})
 	require.ErrorAs(t, err, &e)
 	require.False(t, e.Partial)
 	require.Error(t, e.Row(0))
@@ -146,7 +145,7 @@ func TestAFailureUnderAStableLabelDoesNotCloseIt(t *testing.T) {
 	emu := emulator.New(t, emulator.Options{AutoCreate: true})
 	c := fastClient(t, emu, nil)
 	send := func(identity string, ids ...int) *streamload.Error {
-		_, err := c.Load(context.Background(), streamload.Batch{Database: "d", Table: "t", Rows: rowsOf(ids...), Identity: identity})
+		_, err := c.Load(t.Context(), streamload.Batch{Database: "d", Table: "t", Rows: rowsOf(ids...), Identity: identity})
 		if err == nil {
 			return nil
 		}

@@ -14,7 +14,7 @@ func TestPaceHoldsAllLoadsBackAndRecovers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPace(time.Second, 10*time.Second)
-		ctx := context.Background()
+		ctx := t.Context()
 		for range 8 {
 			require.True(t, p.enter(ctx))
 		}

@@ -46,7 +46,7 @@ func startWith(t *testing.T, env []string, name string, args ...string) *process
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:usetesting // it ends after the test's own context, in the cleanup
 	p := &process{t: t, cmd: exec.CommandContext(ctx, program(name), args...), out: &logs{}, exit: make(chan error, 1), lines: make(chan string, 1000)}
 	p.cmd.Dir = t.TempDir()
-	p.cmd.Env = append(env, "PATH="+os.Getenv("PATH"), "HOME="+p.cmd.Dir, "DORIS_PASSWORD="+password)
+	p.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.cmd.Dir, "DORIS_PASSWORD=" + password}, env...)
 	reader, writer := io.Pipe()
 	p.cmd.Stdout, p.cmd.Stderr = writer, writer
 	require.NoError(t, p.cmd.Start())

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,7 +20,7 @@ import (
 // recipe is the YAML block below a heading of a page of the docs.
 func recipe(t *testing.T, page, heading string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("../../docs", page))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
 	require.NoError(t, err)
 	_, section, found := strings.Cut(string(text), "\n## "+heading+"\n")
 	require.True(t, found, "no heading %q", heading)
@@ -35,9 +36,7 @@ func (c *cluster) cook(yaml string, more map[string]string) *pipeline {
 	c.t.Helper()
 	p := &pipeline{t: c.t, b: service.NewEnvironment().NewStreamBuilder(), logs: &logs{}}
 	values := map[string]string{"DORIS_FE": c.FEURL(), "DORIS_USER": user, "DORIS_PASSWORD": password}
-	for k, v := range more {
-		values[k] = v
-	}
+	maps.Copy(values, more)
 	p.b.SetEnvVarLookupFunc(func(name string) (string, bool) { v, ok := values[name]; return v, ok })
 	require.NoError(c.t, p.b.SetYAML("logger: { level: NONE }\n"+yaml))
 	return p

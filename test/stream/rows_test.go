@@ -243,3 +243,30 @@ func TestProducersAtTheSameTime(t *testing.T) {
 	require.NoError(t, s.wait())
 	require.Equal(t, ids(producers*each), c.stored("orders"))
 }
+
+// The one documented place where rows come twice (docs/delivery.md): with batching of the output, Benthos hands on the whole source batch
+// of a message that fails, also what is stored. Without it only the message itself.
+func TestASourceBatchWithABadMessage(t *testing.T) {
+	t.Parallel()
+	batch := func() service.MessageBatch {
+		return service.MessageBatch{
+			service.NewMessage([]byte(order(1))), service.NewMessage([]byte("bad")), service.NewMessage([]byte(order(2))),
+		}
+	}
+	for name, c := range map[string]struct {
+		more []string
+		dead int
+	}{
+		"with batching":    {[]string{"batching: { count: 100, period: 5ms }"}, 3},
+		"without batching": {nil, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			doris := with(t)
+			path := filepath.Join(t.TempDir(), "dead.ndjson")
+			require.NoError(t, feed(t, fallbackTo(doris, path, c.more...), batch()))
+			require.Equal(t, ids(2), doris.stored("orders"))
+			require.Len(t, readDead(t, path), c.dead)
+		})
+	}
+}
