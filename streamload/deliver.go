@@ -23,15 +23,16 @@ type delivery struct {
 	base   string // of the labels; "" when the server makes them
 	begun  time.Time
 
-	fe       int
-	attempts int
-	polls    int
-	last     transport.Attempt // the last request to load
-	lastTook time.Duration
-	unclear  bool // some request did not tell its fate
-	noFE     bool // no FE answered the last request
-	lastPoll poll
-	previous Class // of the attempt before, as it was reported
+	fe        int
+	attempts  int
+	polls     int
+	last      transport.Attempt // the last request to load
+	lastTook  time.Duration
+	lastLabel string // the last label sent, "" if none
+	unclear   bool   // some request did not tell its fate
+	noFE      bool   // no FE answered the last request
+	lastPoll  poll
+	previous  Class // of the attempt before, as it was reported
 }
 
 // deliver sends a body until its fate is known or a bound is reached. Requests run under alive, waits end with ctx.
@@ -128,6 +129,7 @@ func (d *delivery) label(act decide.Action) string {
 func (d *delivery) send(ctx context.Context, label string) decide.Event {
 	if label != "" {
 		d.header["label"] = []string{label}
+		d.lastLabel = label
 	}
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout(d.conf.Timeout))
 	defer cancel()
@@ -159,7 +161,7 @@ func (d *delivery) tell(ev decide.Event, next decide.Action) {
 	case decide.Attempted:
 		stored := next.Kind == decide.Done && next.Outcome.Committed
 		info := AttemptInfo{
-			Database: d.batch.Database, Table: d.batch.Table, Label: d.sentLabel(), Attempt: d.attempts, Previous: d.previous, Server: d.last.Server,
+			Database: d.batch.Database, Table: d.batch.Table, Label: d.lastLabel, Attempt: d.attempts, Previous: d.previous, Server: d.last.Server,
 			Bytes: d.body.Len(), Took: d.lastTook, Sent: ev.Attempt.Sent.String(), Stored: stored, Next: next.Kind.String(), After: next.After,
 		}
 		if !stored {
@@ -169,17 +171,10 @@ func (d *delivery) tell(ev decide.Event, next decide.Action) {
 		d.conf.Observer.Attempted(info)
 	case decide.Polled:
 		d.conf.Observer.Polled(PollInfo{
-			Database: d.batch.Database, Table: d.batch.Table, Label: d.sentLabel(),
+			Database: d.batch.Database, Table: d.batch.Table, Label: d.lastLabel,
 			State: d.lastPoll.state, Message: d.lastPoll.message, Next: next.Kind.String(), After: next.After,
 		})
 	}
-}
-
-func (d *delivery) sentLabel() string {
-	if v := d.header["label"]; len(v) > 0 {
-		return v[0]
-	}
-	return ""
 }
 
 // lastMessage is what the last request to load came to, in words, without secrets.

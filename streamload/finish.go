@@ -39,7 +39,7 @@ func (d *delivery) finish(ctx context.Context, end decide.Action) (Report, *Erro
 
 func (d *delivery) report(end decide.Action) Report {
 	r := Report{
-		Database: d.batch.Database, Table: d.batch.Table, Label: d.sentLabel(),
+		Database: d.batch.Database, Table: d.batch.Table, Label: d.lastLabel,
 		Rows: d.body.Rows(), Bytes: d.body.Len(), Attempts: d.attempts, Polls: d.polls,
 		Ambiguous: d.unclear, Took: time.Since(d.begun),
 	}
@@ -62,7 +62,7 @@ func (d *delivery) report(end decide.Action) Report {
 func (d *delivery) errorLines(ctx context.Context) []string {
 	ctx, cancel := context.WithTimeout(ctx, errorPageWait)
 	defer cancel()
-	page, err := d.transport.ErrorLog(ctx, d.last.Load.ErrorURL, d.last.Server)
+	page, err := d.transport.ErrorLog(ctx, d.last.Load.ErrorURL, d.last)
 	if err != nil {
 		return nil
 	}

@@ -250,7 +250,7 @@ func (o Options) encoding() encode.Options {
 // oneByte is the value of a header that holds a single character.
 func oneByte(headers map[string]string, name string) byte {
 	for n, v := range headers {
-		if strings.EqualFold(n, name) && len(v) > 0 {
+		if strings.EqualFold(n, name) && v != "" {
 			return v[0]
 		}
 	}

@@ -41,12 +41,16 @@ func main() {
 	flag.StringVar(&s.events, "events", "", "a file of `go test -json` events to load instead of running the tests")
 	flag.IntVar(&s.repeat, "repeat", 1, "how often the tests are run; more of it makes more events")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, s); err != nil {
+	if err := interruptible(s); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}
+}
+
+func interruptible(s settings) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return run(ctx, s)
 }
 
 func run(ctx context.Context, s settings) error {
@@ -74,7 +78,7 @@ func run(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
-	defer emu.Close()
+	defer func() { _ = emu.Close() }()
 	fmt.Printf("2. A small Doris: FE at %s, table %s.%s\n", emu.FEURL(), database, table)
 
 	fmt.Printf("3. Pipeline: %s run %s\n", s.binary, s.config)
@@ -106,7 +110,7 @@ func makeEvents(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
-	defer out.Close()
+	defer func() { _ = out.Close() }() // after an error; otherwise it is closed at the end
 	args := append([]string{"test", "-json", fmt.Sprintf("-count=%d", s.repeat)}, strings.Fields(s.packages)...)
 	cmd := exec.CommandContext(ctx, "go", args...)
 	var complaints bytes.Buffer
@@ -127,7 +131,7 @@ func countLines(file string) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -149,6 +150,33 @@ func TestNoSingleFaultLosesOrDoublesARow(t *testing.T) {
 				surviveFaults(t, faults)
 			})
 		}
+	}
+}
+
+// TestSeveralFaultsLoseOrDoubleNoRow is the same with two or three faults at once, picked by chance from a fixed seed.
+func TestSeveralFaultsLoseOrDoubleNoRow(t *testing.T) {
+	t.Parallel()
+	all := singleFaults()
+	for _, faults := range faultsOfCalls() {
+		all = append(all, faults[1])
+	}
+	all = slices.DeleteFunc(all, func(f emulator.Fault) bool {
+		// A label that is forgotten, or an empty load that is claimed to be the rows, together with a lost answer: nobody can know.
+		return f.Do == emulator.Evict || f.Body == falseSuccess.Body
+	})
+	dice := rand.New(rand.NewPCG(2026, 1)) //nolint:gosec // the same faults each time
+	for range 250 {
+		faults := make([]emulator.Fault, 2+dice.IntN(2))
+		names := make([]string, len(faults))
+		for i := range faults {
+			faults[i] = all[dice.IntN(len(all))]
+			faults[i].Times, faults[i].Skip = 1+dice.IntN(3), dice.IntN(2)
+			names[i] = faults[i].String()
+		}
+		t.Run(strings.Join(names, " + "), func(t *testing.T) {
+			t.Parallel()
+			surviveFaults(t, faults)
+		})
 	}
 }
 

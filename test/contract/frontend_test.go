@@ -64,7 +64,7 @@ func TestLocationFormsAreFollowed(t *testing.T) {
 func TestAddressOfABE(t *testing.T) {
 	t.Parallel()
 	c := with(t)
-	client, _ := newClient(t, config([]string{"http://" + c.BEAddr()}))
+	client, _ := newClient(t, c.through([]string{"http://" + c.BEAddr()}))
 	report, err := client.Load(within(t, ended), batch(30))
 	require.NoError(t, err)
 	require.Equal(t, "success", report.Evidence)
@@ -152,7 +152,7 @@ func TestAnFEThatRefusesIsFollowedByTheNextAtOnce(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}))
 	t.Cleanup(shut.Close)
-	client, _ := newClient(t, config([]string{shut.URL, c.FEURL()}))
+	client, _ := newClient(t, c.through([]string{shut.URL, c.FEURL()}))
 	for range 4 {
 		_, err := client.Load(within(t, ended), batch(1))
 		require.NoError(t, err)
@@ -165,7 +165,7 @@ func TestFollowerRedirectsTheStateCall(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, emulator.Options{FEs: 2, Faults: []emulator.Fault{{At: emulator.BEAfterCommit, Do: emulator.Reset, Times: 1}}})
 	require.Zero(t, c.Master())
-	client, j := newClient(t, config(c.FEURLs()[1:]))
+	client, j := newClient(t, c.through(c.FEURLs()[1:]))
 	report, err := client.Load(within(t, ended), batch(5))
 	require.NoError(t, err)
 	require.Equal(t, "state_visible", report.Evidence)
@@ -184,7 +184,7 @@ func TestFollowerRedirectsTheStateCall(t *testing.T) {
 func TestFollowerRedirectsTheCancel(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, emulator.Options{FEs: 2, Faults: []emulator.Fault{{At: emulator.BEBeforeCommit, Do: emulator.Reset, Keep: true, Times: 1}}})
-	client, j := newClient(t, config(c.FEURLs()[1:], shortPoll))
+	client, j := newClient(t, c.through(c.FEURLs()[1:], shortPoll))
 	_, err := client.Load(within(t, ended), batch(5))
 	require.NoError(t, err)
 	same(t, j.sent(), 2)

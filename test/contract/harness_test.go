@@ -37,7 +37,12 @@ type cluster struct {
 	*emulator.Emulator
 	t     *testing.T
 	clock *clock
+	// user is known to this cluster only. The port of an FE that is down may be taken by the cluster of another test meanwhile; it
+	// must not take the rows too.
+	user string
 }
+
+var clusters atomic.Int64
 
 // clock is the emulator's time of day; it moves by itself, and at once where a test says so.
 type clock struct{ ahead atomic.Int64 }
@@ -45,16 +50,17 @@ type clock struct{ ahead atomic.Int64 }
 func (c *clock) now() time.Time          { return time.Now().Add(time.Duration(c.ahead.Load())) }
 func (c *clock) advance(d time.Duration) { c.ahead.Add(int64(d)) }
 
-// newCluster starts an emulator with the table orders, unless opt brings tables of its own, and one account.
+// newCluster starts an emulator with the table orders, unless opt brings tables of its own, and one account, whose name it makes.
 func newCluster(t *testing.T, opt emulator.Options) *cluster {
 	t.Helper()
 	if opt.Tables == nil {
 		opt.Tables = []emulator.Table{orders(table)}
 	}
+	c := &cluster{t: t, clock: &clock{}, user: fmt.Sprintf("%s%d", user, clusters.Add(1))}
 	if opt.Users == nil {
-		opt.Users = []emulator.User{{Name: user, Password: password, Load: []string{db}}}
+		opt.Users = []emulator.User{{Password: password, Load: []string{db}}}
 	}
-	c := &cluster{t: t, clock: &clock{}}
+	opt.Users[0].Name = c.user
 	opt.Now = c.clock.now
 	opt.KeepBodies = true
 	c.Emulator = emulator.New(t, opt)
@@ -69,7 +75,12 @@ func with(t *testing.T, faults ...emulator.Fault) *cluster {
 
 // config is a Config with short waits for the FEs of the cluster.
 func (c *cluster) config(change ...func(*streamload.Config)) streamload.Config {
-	return config(c.FEURLs(), change...)
+	return c.through(c.FEURLs(), change...)
+}
+
+// through is a config that reaches the cluster at other addresses than its FEs'.
+func (c *cluster) through(addresses []string, change ...func(*streamload.Config)) streamload.Config {
+	return config(addresses, append([]func(*streamload.Config){func(conf *streamload.Config) { conf.Username = c.user }}, change...)...)
 }
 
 func config(fes []string, change ...func(*streamload.Config)) streamload.Config {

@@ -114,7 +114,7 @@ func TestNoRowGoesToAServerThatAnsweredTheHead(t *testing.T) {
 			outer := newRawServer(t, func(r *http.Request) string {
 				return keepAlive("301 Moved Permanently", "Location: "+inner.url()+r.URL.Path+"\r\n", strings.Repeat("moved ", 1000))
 			})
-			client, _ := newClient(t, config([]string{outer.url()}))
+			client, _ := newClient(t, c.through([]string{outer.url()}))
 			_, err := client.Load(within(t, ended), batch(size))
 			require.NoError(t, err)
 			require.Equal(t, size, c.Count(db, table))

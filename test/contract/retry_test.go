@@ -27,7 +27,7 @@ func txnLimit(times int) emulator.Fault {
 // headers but for the label.
 func (c *cluster) requireSameRequests(n int) {
 	c.t.Helper()
-	auth := "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
+	auth := "Basic " + base64.StdEncoding.EncodeToString([]byte(c.user+":"+password))
 	fes, bes := c.puts("fe"), c.puts("be")
 	require.Len(c.t, fes, n, "each attempt goes through an FE")
 	require.Len(c.t, bes, n)
@@ -216,7 +216,7 @@ func TestConnectionRefused(t *testing.T) {
 	t.Run("by the FE: retried without polling, up to the bound", func(t *testing.T) {
 		t.Parallel()
 		c := with(t)
-		client, j := newClient(t, config([]string{"http://" + c.DeadAddr()}, retries(2)))
+		client, j := newClient(t, c.through([]string{"http://" + c.DeadAddr()}, retries(2)))
 		report, err := client.Load(within(t, ended), batch(5))
 		e := failed(t, err)
 		require.Equal(t, decide.Unavailable, e.Class)
@@ -285,12 +285,12 @@ func TestRetryGoesThroughTheFEToAnotherBE(t *testing.T) {
 
 func TestWrongPasswordAndMissingGrantSayWhatToDo(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, emulator.Options{Users: []emulator.User{{Name: user, Password: password, Load: []string{"other"}}}})
+	c := newCluster(t, emulator.Options{Users: []emulator.User{{Password: password, Load: []string{"other"}}}})
 	for name, tt := range map[string]struct{ user, password, want string }{
-		"wrong password":   {user, "nope-nope", "Access denied for user"},
+		"wrong password":   {c.user, "nope-nope", "Access denied for user"},
 		"unknown user":     {"nobody", password, "Access denied for user"},
 		"no user at all":   {"", "", "Need auth information"},
-		"no right to load": {user, password, "(LOAD) privilege"},
+		"no right to load": {c.user, password, "(LOAD) privilege"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -311,7 +311,7 @@ func TestWrongPasswordAndMissingGrantSayWhatToDo(t *testing.T) {
 
 func TestMissingTableAndDatabase(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, emulator.Options{Users: []emulator.User{{Name: user, Password: password, Load: []string{"*"}}}})
+	c := newCluster(t, emulator.Options{Users: []emulator.User{{Password: password, Load: []string{"*"}}}})
 	for name, b := range map[string]streamload.Batch{
 		"unknown table":    {Database: db, Table: "nowhere", Rows: rows(1, 2)},
 		"unknown database": {Database: "nowhere", Table: table, Rows: rows(1, 2)},

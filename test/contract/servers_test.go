@@ -201,7 +201,7 @@ func TestEveryServer(t *testing.T) {
 	for _, tt := range everyServer {
 		t.Run("emulator/"+tt.name, func(t *testing.T) {
 			t.Parallel()
-			tt.run(t, &emulated{cluster: newCluster(t, emulator.Options{Users: []emulator.User{{Name: user, Password: password, Load: []string{"*"}}}})})
+			tt.run(t, &emulated{cluster: newCluster(t, emulator.Options{Users: []emulator.User{{Password: password, Load: []string{"*"}}}})})
 		})
 	}
 	fe := os.Getenv("DORIS_FE_URL")

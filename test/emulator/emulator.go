@@ -98,9 +98,21 @@ type TB interface {
 	Cleanup(func())
 }
 
-// New starts a cluster for a test and closes it at its end.
+// New starts a cluster for a test and closes it at its end. Unless the options name addresses it has a loopback address of its own where
+// the system has more than one: on a shared one the port of a node that is down could be given to the cluster of another test,
+// which would then get this one's loads.
 func New(tb TB, opt Options) *Emulator {
 	tb.Helper()
+	host := ownHost()
+	if opt.FETLS != nil {
+		host = "127.0.0.1" // what a certificate for tests is made for
+	}
+	if len(opt.FEAddrs) == 0 {
+		opt.FEAddrs = anyPorts(host, opt.FEs)
+	}
+	if len(opt.BEAddrs) == 0 {
+		opt.BEAddrs = anyPorts(host, opt.BEs)
+	}
 	e, err := Start(opt)
 	if err != nil {
 		tb.Fatalf("start the emulator: %v", err)

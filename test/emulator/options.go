@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"crypto/tls"
+	"slices"
 	"time"
 )
 
@@ -105,10 +106,10 @@ type User struct {
 
 func (o Options) withDefaults() Options {
 	if len(o.FEAddrs) == 0 {
-		o.FEAddrs = loopback(o.FEs)
+		o.FEAddrs = anyPorts("127.0.0.1", o.FEs)
 	}
 	if len(o.BEAddrs) == 0 {
-		o.BEAddrs = loopback(o.BEs)
+		o.BEAddrs = anyPorts("127.0.0.1", o.BEs)
 	}
 	if len(o.Users) == 0 {
 		o.Users = []User{{Name: "root", AnyPassword: true, Load: []string{"*"}}}
@@ -134,12 +135,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-func loopback(n int) []string {
-	out := make([]string, max(n, 1))
-	for i := range out {
-		out[i] = "127.0.0.1:0"
-	}
-	return out
+// anyPorts are addresses of n nodes (0 means 1) on free ports of a host.
+func anyPorts(host string, n int) []string {
+	return slices.Repeat([]string{host + ":0"}, max(n, 1))
 }
 
 func orDuration(d *time.Duration, def time.Duration) {

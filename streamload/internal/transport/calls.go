@@ -77,7 +77,7 @@ func (t *Transport) call(ctx context.Context, method string, at *url.URL, name s
 		}
 		resp, err := t.calls.RoundTrip(req)
 		if err != nil {
-			return Reply{Server: at.Host}, fmt.Errorf("%s %s: %w", method, at.Host, unwrapURL(explain(ctx, err)))
+			return Reply{Server: at.Host}, fmt.Errorf("%s %s: %w", method, at.Host, explain(ctx, err))
 		}
 		body, err := io.ReadAll(io.LimitReader(resp.Body, maxCallAnswer))
 		_ = resp.Body.Close()
@@ -99,9 +99,9 @@ func (t *Transport) call(ctx context.Context, method string, at *url.URL, name s
 	}
 }
 
-// ErrorLog reads the start of an error page. Its address comes out of a server's answer, so it gets our credentials only when it is on the
-// server that gave it, and redirects are not followed.
-func (t *Transport) ErrorLog(ctx context.Context, address, server string) ([]byte, error) {
+// ErrorLog reads the start of the error page that the answer of a load names. The address comes from outside, so it gets our credentials
+// only when it is on the server that gave the answer and no less secret, and redirects are not followed.
+func (t *Transport) ErrorLog(ctx context.Context, address string, of Attempt) ([]byte, error) {
 	at, err := url.Parse(address)
 	if err != nil {
 		return nil, errors.New("the ErrorURL is no URL")
@@ -111,12 +111,12 @@ func (t *Transport) ErrorLog(ctx context.Context, address, server string) ([]byt
 	}
 	at.User = nil
 	req := t.request(ctx, http.MethodGet, at)
-	if at.Host != server {
+	if at.Host != of.Server || of.Secure && at.Scheme != "https" {
 		delete(req.Header, "Authorization")
 	}
 	resp, err := t.calls.RoundTrip(req)
 	if err != nil {
-		return nil, fmt.Errorf("GET %s: %w", at.Host, unwrapURL(explain(ctx, err)))
+		return nil, fmt.Errorf("GET %s: %w", at.Host, explain(ctx, err))
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorLog))

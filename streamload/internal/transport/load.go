@@ -36,8 +36,9 @@ type Load struct {
 // Attempt is what came of one request to load.
 type Attempt struct {
 	decide.Attempt
-	// Server is the host:port that the last word came from, or should have come from.
+	// Server is the host:port that the last word came from, or should have come from; Secure is true when it speaks TLS.
 	Server string
+	Secure bool
 	// Hops is how many redirects were followed.
 	Hops int
 	// ContentType of the answer.
@@ -49,12 +50,20 @@ type Attempt struct {
 // Load sends a load to an FE and follows it to a BE. The context bounds all of it.
 func (t *Transport) Load(ctx context.Context, fe *url.URL, l Load) Attempt {
 	at := Path(fe, l.Database, l.Table, "_stream_load")
+	left := false // some of the body left at an earlier hop
 	for hops := 0; ; hops++ {
 		a, to := t.put(ctx, at, l, hops)
 		a.Hops = hops
+		if left && a.Sent == decide.NotSent {
+			a.Sent, a.Stale = decide.MaybeReceived, false
+			if a.HasAnswer {
+				a.Sent = decide.Answered
+			}
+		}
 		if to == nil {
 			return a
 		}
+		left = left || a.Sent != decide.NotSent
 		if hops == maxHops {
 			a.HasAnswer = false
 			a.Trouble = decide.BadRedirect
@@ -69,23 +78,25 @@ func (t *Transport) Load(ctx context.Context, fe *url.URL, l Load) Attempt {
 func (t *Transport) put(ctx context.Context, at *url.URL, l Load, hop int) (Attempt, *url.URL) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	body := &countedBody{ReadCloser: l.Body.Open()}
+	body := openBody(l.Body)
 	trace := &hopTrace{}
 	hooks := trace.hooks()
 	client := t.back
-	answered := func() {}
 	if hop == 0 {
 		client = t.front
 		wait := time.AfterFunc(t.conf.FEWait, func() { cancel(errNoFEAnswer) })
-		answered = func() { wait.Stop() }
-		hooks.Got100Continue = answered
+		defer wait.Stop()
+		hooks.Got100Continue = func() { wait.Stop() }
 	}
 	req := t.request(httptrace.WithClientTrace(ctx, hooks), http.MethodPut, at)
 	for name, values := range l.Header {
+		if strings.EqualFold(name, "User-Agent") {
+			name = "User-Agent" // net/http would send ours as well
+		}
 		req.Header[name] = values
 	}
 	req.Header["Expect"] = []string{"100-continue"}
-	req.Body, req.ContentLength = body, l.Body.Len()
+	req.Body, req.ContentLength = body, body.length
 	if req.ContentLength == 0 {
 		req.Body = http.NoBody // any other body of no length is sent in chunks
 	}
@@ -94,16 +105,18 @@ func (t *Transport) put(ctx context.Context, at *url.URL, l Load, hop int) (Atte
 	req.Close = hop == 0
 
 	resp, err := client.RoundTrip(req)
-	answered()
+	body.answered()
 	if err != nil {
 		err = explain(ctx, err)
+		a := t.unanswered(at, hop, body, err)
+		a.Stale = a.Sent == decide.NotSent && a.Trouble == decide.ConnectionLost && trace.reused.Load() && !trace.answered.Load() && ctx.Err() == nil
 		_ = body.Close()
-		return t.unanswered(at, hop, body, trace, err), nil
+		return a, nil
 	}
 	defer resp.Body.Close()
 	if isRedirect(resp.StatusCode) {
 		to, err := Follow(at, resp.Header.Get("Location"), loadCall, t.conf.AllowInsecureRedirect)
-		a := t.facts(at, body, l.Body.Len())
+		a := t.facts(at, body)
 		a.HTTPStatus = resp.StatusCode
 		if err != nil {
 			a.Trouble = decide.BadRedirect
@@ -112,39 +125,44 @@ func (t *Transport) put(ctx context.Context, at *url.URL, l Load, hop int) (Atte
 		}
 		return a, to
 	}
-	text, err := readAnswer(resp, t.conf.MaxAnswer)
-	if err != nil {
-		return t.unanswered(at, hop, body, trace, fmt.Errorf("HTTP %d, and the answer broke off: %w", resp.StatusCode, explain(ctx, err))), nil
+	if resp.StatusCode == http.StatusSwitchingProtocols { // it has no end, and is no answer to anything we asked
+		a := t.unanswered(at, hop, body, errors.New("malformed HTTP response: HTTP 101 without an Upgrade request"))
+		a.HTTPStatus = resp.StatusCode
+		return a, nil
 	}
-	a := t.facts(at, body, l.Body.Len())
+	text, err := readAnswer(resp, t.conf.MaxAnswer)
+	retry := retryAfter(resp.Header.Get("Retry-After"), time.Now())
+	if err != nil {
+		a := t.unanswered(at, hop, body, fmt.Errorf("HTTP %d, and the answer broke off: %w", resp.StatusCode, explain(ctx, err)))
+		a.HTTPStatus, a.RetryAfter = resp.StatusCode, retry
+		return a, nil
+	}
+	a := t.facts(at, body)
 	a.HasAnswer = true
 	if a.Sent == decide.MaybeReceived {
 		a.Sent = decide.Answered
 	}
-	a.HTTPStatus = resp.StatusCode
+	a.HTTPStatus, a.RetryAfter = resp.StatusCode, retry
 	a.ContentType = resp.Header.Get("Content-Type")
 	a.Load = answer.ParseLoad(text)
-	a.RetryAfter = retryAfter(resp.Header.Get("Retry-After"), time.Now())
 	return a, nil
 }
 
-// facts is how much of the body may have left.
-func (t *Transport) facts(at *url.URL, body *countedBody, length int64) Attempt {
-	a := Attempt{Server: at.Host}
-	if n := body.taken.Load(); n > 0 || length == 0 {
-		a.Sent = decide.MaybeReceived
-		a.WholeBody = n == length
+// facts is how much of the body may have left. After it nothing more of it leaves.
+func (t *Transport) facts(at *url.URL, body *countedBody) Attempt {
+	a := Attempt{Server: at.Host, Secure: at.Scheme == "https"}
+	if some, whole := body.shutdown(); some {
+		a.Sent, a.WholeBody = decide.MaybeReceived, whole
 	}
 	return a
 }
 
-func (t *Transport) unanswered(at *url.URL, hop int, body *countedBody, trace *hopTrace, err error) Attempt {
-	a := t.facts(at, body, -1)
+func (t *Transport) unanswered(at *url.URL, hop int, body *countedBody, err error) Attempt {
+	a := t.facts(at, body)
 	a.Trouble = troubleOf(err)
-	a.Stale = a.Sent == decide.NotSent && a.Trouble == decide.ConnectionLost && trace.reused.Load() && !trace.answered.Load()
-	a.Err = fmt.Errorf("PUT %s: %w", at.Host, unwrapURL(err))
+	a.Err = fmt.Errorf("PUT %s: %w", at.Host, err)
 	if a.Trouble == decide.Unreachable && hop > 0 {
-		a.Err = fmt.Errorf("the FE sent us to %s, which cannot be reached from here: %w", at.Host, unwrapURL(err))
+		a.Err = fmt.Errorf("the FE sent us to %s, which cannot be reached from here: %w", at.Host, err)
 	}
 	return a
 }
@@ -173,10 +191,10 @@ func retryAfter(s string, now time.Time) time.Duration {
 		return 0
 	}
 	if n, err := strconv.Atoi(s); err == nil {
-		return min(max(time.Duration(min(n, 86400))*time.Second, 0), 24*time.Hour)
+		return time.Duration(min(max(n, 0), 86400)) * time.Second
 	}
 	if at, err := http.ParseTime(s); err == nil {
-		return max(at.Sub(now), 0)
+		return min(max(at.Sub(now), 0), 24*time.Hour)
 	}
 	return 0
 }
@@ -189,27 +207,18 @@ func troubleOf(err error) decide.Trouble {
 		hs     tlsError
 		cert   *tls.CertificateVerificationError
 		record tls.RecordHeaderError
-		any    net.Error
+		slow   net.Error
 	)
 	switch {
 	case errors.As(err, &hs), errors.As(err, &cert), errors.As(err, &record):
 		return decide.TLSFailed
 	case errors.As(err, &dns), errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect"):
 		return decide.Unreachable
-	case errors.Is(err, errNoFEAnswer), errors.Is(err, context.DeadlineExceeded), errors.As(err, &any) && any.Timeout():
+	case errors.Is(err, errNoFEAnswer), errors.Is(err, context.DeadlineExceeded), errors.As(err, &slow) && slow.Timeout():
 		return decide.TimedOut
-	case strings.Contains(err.Error(), "malformed HTTP"), strings.Contains(err.Error(), "HTTP response to HTTPS client"):
+	case strings.Contains(err.Error(), "malformed"), strings.Contains(err.Error(), "response headers exceeded"):
 		return decide.Garbled
 	default:
 		return decide.ConnectionLost
 	}
-}
-
-// unwrapURL takes off the wrapper that repeats method and address.
-func unwrapURL(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err
-	}
-	return err
 }

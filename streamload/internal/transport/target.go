@@ -11,13 +11,14 @@ import (
 // Path makes the path of an FE call: each segment is escaped by itself, whatever a database or table is called.
 // The prefix of base (an FE behind a gateway) is kept.
 func Path(base *url.URL, segments ...string) *url.URL {
-	raw := strings.TrimRight(base.EscapedPath(), "/") + "/api"
-	plain := strings.TrimRight(base.Path, "/") + "/api"
+	var raw, plain strings.Builder
+	raw.WriteString(strings.TrimRight(base.EscapedPath(), "/") + "/api")
+	plain.WriteString(strings.TrimRight(base.Path, "/") + "/api")
 	for _, s := range segments {
-		raw += "/" + url.PathEscape(s)
-		plain += "/" + s
+		raw.WriteString("/" + url.PathEscape(s))
+		plain.WriteString("/" + s)
 	}
-	return &url.URL{Scheme: base.Scheme, Host: base.Host, Path: plain, RawPath: raw}
+	return &url.URL{Scheme: base.Scheme, Host: base.Host, Path: plain.String(), RawPath: raw.String()}
 }
 
 // ParseFE reads the address of an FE: http or https, a host, maybe a port and a path prefix. User info, query and
@@ -91,10 +92,10 @@ func Follow(from *url.URL, location, call string, allowInsecure bool) (*url.URL,
 		return nil, fmt.Errorf("redirect to a Location that %w: %s", err, cutLocation(location))
 	}
 	if !strings.Contains(to.Path, call) {
-		return nil, fmt.Errorf("redirect to %s://%s%s, which is no Stream Load address (a login page?)", to.Scheme, to.Host, cutLocation(to.EscapedPath()))
+		return nil, fmt.Errorf("redirect to %s://%s%s, which is no Stream Load address (a login page?)", to.Scheme, cutLocation(to.Host), cutLocation(to.EscapedPath()))
 	}
 	if from.Scheme == "https" && to.Scheme == "http" && !allowInsecure {
-		return nil, fmt.Errorf("redirect from https to http://%s refused: rows and password would travel in clear text; set allow_insecure_redirect: true to allow it", to.Host)
+		return nil, fmt.Errorf("redirect from https to http://%s refused: rows and password would travel in clear text; set allow_insecure_redirect: true to allow it", cutLocation(to.Host))
 	}
 	return to, nil
 }

@@ -148,7 +148,7 @@ func (t *Transport) tlsConfig(host string) *tls.Config {
 }
 
 var (
-	errNoFEAnswer = errors.New("the FE did not answer the request head in time, and the body is not sent before it does; is this address an FE?")
+	errNoFEAnswer = errors.New("no answer from the FE in time, and the body is not sent before it answers; is this address an FE?")
 	errStopped    = errors.New("stopped")
 )
 

@@ -13,19 +13,19 @@ import (
 // this connection makes of such an answer: it adds "Connection: close" to it. Not a byte of the body leaves, and the
 // connection is not used again, as RFC 9110 (10.1.1) wants from a client that does not send the body.
 //
-// It must be armed before a request is written; the first answer disarms it.
+// It must be armed before a request is written; "100 Continue" or the first final answer disarms it. All bytes but that one
+// header are delivered as they came.
 type withholdConn struct {
 	net.Conn
 	armed atomic.Bool
 	// Only the one reading goroutine of net/http uses these.
-	head    []byte // of the answer, as far as it is held back
+	held    []byte // received, and not examined to the end
 	pending []byte // to be delivered before anything else
+	err     error  // to be returned after pending
 }
 
-const (
-	statusLinePrefix = len("HTTP/1.1 100")
-	maxHeldHead      = 64 << 10
-)
+// maxHeld bounds what is held back of answers whose end does not come; net/http gives up on them itself.
+const maxHeld = 64 << 10
 
 var closeHeader = []byte("Connection: close\r\n")
 
@@ -36,56 +36,101 @@ func (c *withholdConn) Read(p []byte) (int, error) {
 			c.pending = c.pending[n:]
 			return n, nil
 		}
+		if err := c.err; err != nil {
+			c.err = nil
+			return 0, err
+		}
 		n, err := c.Conn.Read(p)
-		if n == 0 || !c.armed.Load() {
+		if len(c.held) == 0 && (n == 0 || !c.armed.Load()) {
 			return n, err
 		}
-		c.head = append(c.head, p[:n]...)
-		if !c.examine() && err == nil {
-			continue // too little to tell: read on
-		}
-		c.pending, c.head = c.head, nil
-		if err != nil {
-			c.armed.Store(false)
+		c.held = append(c.held, p[:n]...)
+		c.examine()
+		if err != nil || len(c.held) > maxHeld {
+			c.release() // it will not get any clearer
+			c.err = err
 		}
 	}
 }
 
-// examine looks at what is held back and returns true when it can be delivered.
-func (c *withholdConn) examine() bool {
-	at := 0 // start of the answer looked at; interim answers are passed over
-	for {
-		rest := c.head[at:]
-		switch {
-		case len(c.head) > maxHeldHead:
-			c.armed.Store(false)
-			return true
-		case len(rest) < statusLinePrefix:
-			return at > 0 && len(rest) == 0 // interim answers only: deliver them, stay armed
-		case !bytes.HasPrefix(rest, []byte("HTTP/1.")):
-			c.armed.Store(false)
-			return true
+// examine releases as much of what is held as is certain.
+func (c *withholdConn) examine() {
+	for len(c.held) > 0 {
+		lineEnd := bytes.IndexByte(c.held, '\n') + 1
+		if lineEnd == 0 && mayBeStatusLine(c.held) {
+			return
 		}
-		code := rest[len("HTTP/1.1 "):statusLinePrefix]
-		switch {
-		case string(code) == "100":
-			c.armed.Store(false) // the server wants the body
-			return true
-		case code[0] == '1':
-			end := bytes.Index(rest, []byte("\r\n\r\n"))
-			if end < 0 {
-				return false
+		switch code := statusCode(c.held[:lineEnd]); {
+		case code == "100", code == "": // the server wants the body, or speaks no HTTP
+			c.release()
+			return
+		case code[0] == '1' && code != "101": // an interim answer: pass it on whole, and look at the next
+			end := headEnd(c.held)
+			if end == 0 {
+				return
 			}
-			at += end + 4
+			c.pending = append(c.pending, c.held[:end]...)
+			c.held = c.held[end:]
+		case lineEnd == len(c.held):
+			return
+		case c.held[lineEnd] == ' ', c.held[lineEnd] == '\t': // would continue our header; net/http refuses it as it is
+			c.release()
+			return
 		default:
-			end := bytes.IndexByte(rest, '\n')
-			if end < 0 {
-				return false
-			}
-			c.armed.Store(false)
-			end += at + 1
-			c.head = append(c.head[:end:end], append(bytes.Clone(closeHeader), c.head[end:]...)...)
-			return true
+			c.pending = append(c.pending, c.held[:lineEnd]...)
+			c.pending = append(c.pending, closeHeader...)
+			c.held = c.held[lineEnd:]
+			c.release()
+			return
+		}
+	}
+}
+
+// release lets all that is held go, and disarms.
+func (c *withholdConn) release() {
+	c.armed.Store(false)
+	c.pending = append(c.pending, c.held...)
+	c.held = nil
+}
+
+var statusLineStart = []byte("HTTP/")
+
+// mayBeStatusLine is false when the beginning of a line cannot become a status line any more.
+func mayBeStatusLine(line []byte) bool {
+	n := min(len(line), len(statusLineStart))
+	return bytes.Equal(line[:n], statusLineStart[:n])
+}
+
+// statusCode is the three digits of a status line, "" if it is none. Like net/http it takes any number of spaces before them.
+func statusCode(line []byte) string {
+	if len(line) <= len(statusLineStart) || !mayBeStatusLine(line) {
+		return ""
+	}
+	_, rest, found := bytes.Cut(line, []byte(" "))
+	rest = bytes.TrimLeft(rest, " ")
+	if !found || len(rest) < 3 {
+		return ""
+	}
+	for _, digit := range rest[:3] {
+		if digit < '0' || digit > '9' {
+			return ""
+		}
+	}
+	return string(rest[:3])
+}
+
+// headEnd is the length of a head with the empty line that ends it, 0 if it has not ended yet. Like net/http it takes lines that end
+// with a bare line feed.
+func headEnd(b []byte) int {
+	for at := 0; ; {
+		n := bytes.IndexByte(b[at:], '\n')
+		if n < 0 {
+			return 0
+		}
+		line := bytes.TrimSuffix(b[at:at+n], []byte("\r"))
+		at += n + 1
+		if len(line) == 0 {
+			return at
 		}
 	}
 }

@@ -1,0 +1,253 @@
+package examples
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dorisload/benthos-doris/test/emulator"
+)
+
+const root = "../.."
+
+// program is the built benthos-doris.
+var program string
+
+func TestMain(m *testing.M) {
+	os.Exit(runTests(m))
+}
+
+func runTests(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "examples")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+
+	program = filepath.Join(dir, "benthos-doris")
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	build := exec.CommandContext(context.Background(), "go", "build", "-o", program, root+"/cmd/benthos-doris")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "building the program: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// run executes the program in the root of the repository, as the comments in
+// the examples have it, and gives what it said.
+func run(t *testing.T, stdin string, env []string, args ...string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var said bytes.Buffer
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = root
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, env...)
+	cmd.Stdin = strings.NewReader(stdin)
+	cmd.Stdout, cmd.Stderr = &said, &said
+	err := cmd.Run()
+	return said.String(), err
+}
+
+// pipeline is an example and what it does.
+type pipeline struct {
+	config string
+	tables func(t *testing.T) []emulator.Table
+	files  map[string]string // contents, by the environment variable that names the file
+	stdin  string
+	want   map[string][]string      // rows as JSON, by db.table
+	after  func(*testing.T, string) // looks at the folder of the files
+}
+
+func declared(tables ...emulator.Table) func(*testing.T) []emulator.Table {
+	return func(*testing.T) []emulator.Table { return tables }
+}
+
+func column(name, kind string) emulator.Column { return emulator.Column{Name: name, Type: kind} }
+
+// The account that every example takes from its environment.
+const (
+	user     = "loader"
+	password = "p@ss:word"
+)
+
+var pipelines = []pipeline{
+	{
+		config: "stdin-to-doris.yaml",
+		tables: declared(emulator.Table{Database: "shop", Name: "orders", Columns: []emulator.Column{
+			column("id", "BIGINT"), column("name", "VARCHAR(16)"),
+		}}),
+		stdin: `{"id":1,"name":"a"}` + "\n" + `{"name":"b","id":2}` + "\n",
+		want:  map[string][]string{"shop.orders": {`{"id":1,"name":"a"}`, `{"id":2,"name":"b"}`}},
+	},
+	{
+		config: "csv-to-doris.yaml",
+		tables: declared(emulator.Table{Database: "shop", Name: "items", Columns: []emulator.Column{
+			column("id", "INT"), column("name", "VARCHAR(16)"), column("price", "DOUBLE"),
+		}}),
+		want: map[string][]string{"shop.items": {
+			`{"id":1,"name":"hammer","price":12.5}`,
+			`{"id":2,"name":"nails","price":3.99}`,
+			`{"id":3,"name":"saw","price":null}`,
+		}},
+	},
+	{
+		config: "many-tables.yaml",
+		tables: declared(
+			emulator.Table{Database: "events", Name: "click", Columns: []emulator.Column{column("user", "INT"), column("page", "VARCHAR(64)"), column("at", "DATETIME")}},
+			emulator.Table{Database: "events", Name: "view", Columns: []emulator.Column{column("user", "INT"), column("page", "VARCHAR(64)"), column("at", "DATETIME")}},
+		),
+		files: map[string]string{"DEAD_LETTERS": ""},
+		want: map[string][]string{
+			"events.click": {
+				`{"user":1,"page":"/","at":"2026-01-02 03:04:05"}`,
+				`{"user":2,"page":"/buy","at":"2026-01-02 03:04:07"}`,
+			},
+			"events.view": {
+				`{"user":1,"page":"/cart","at":"2026-01-02 03:04:06"}`,
+				`{"user":2,"page":"/bye","at":"2026-01-02 03:04:09"}`,
+			},
+		},
+		after: func(t *testing.T, dir string) {
+			letters := readLines(t, filepath.Join(dir, "DEAD_LETTERS"))
+			require.Len(t, letters, 2)
+			for i, original := range []string{`{"user":3,"page":"/lost"}`, "this line is no JSON"} {
+				var letter struct{ Reason, Message string }
+				require.NoError(t, json.Unmarshal([]byte(letters[i]), &letter))
+				require.Equal(t, original, letter.Message)
+				require.NotEmpty(t, letter.Reason)
+			}
+		},
+	},
+	{
+		config: "go-test-events.yaml",
+		tables: func(t *testing.T) []emulator.Table {
+			tables, err := emulator.ReadTables(root + "/resources/go_test_events.tables.yaml")
+			require.NoError(t, err)
+			return tables
+		},
+		files: map[string]string{"EVENTS": `{"Time":"2026-01-02T03:04:05.123456789Z","Action":"run","Package":"p","Test":"TestA"}
+{"Time":"2026-01-02T05:04:06+02:00","Action":"output","Package":"p","Test":"TestA","Output":"a \"quoted\" line\n"}
+{"Time":"2026-01-02T03:04:07Z","Action":"pass","Package":"p","Elapsed":0.25}
+`},
+		want: map[string][]string{"ci.go_test_events": {
+			`{"time":"2026-01-02 03:04:05.123456","action":"run","package":"p","test":"TestA","elapsed":null,"output":null}`,
+			`{"time":"2026-01-02 03:04:06.000000","action":"output","package":"p","test":"TestA","elapsed":null,"output":"a \"quoted\" line\n"}`,
+			`{"time":"2026-01-02 03:04:07.000000","action":"pass","package":"p","test":null,"elapsed":0.25,"output":null}`,
+		}},
+	},
+}
+
+func TestPipelines(t *testing.T) {
+	t.Parallel()
+
+	for _, p := range pipelines {
+		t.Run(p.config, func(t *testing.T) {
+			t.Parallel()
+			cluster := emulator.New(t, emulator.Options{
+				Tables: p.tables(t),
+				Users:  []emulator.User{{Name: user, Password: password, Load: []string{"*"}}},
+			})
+			dir := t.TempDir()
+			env := []string{"DORIS_FE=" + cluster.FEURL(), "DORIS_USER=" + user, "DORIS_PASSWORD=" + password}
+			for name, content := range p.files {
+				path := filepath.Join(dir, name)
+				if content != "" {
+					require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+				}
+				env = append(env, name+"="+path)
+			}
+
+			said, err := run(t, p.stdin, env, "run", "config/"+p.config)
+			require.NoError(t, err, said)
+			for name, want := range p.want {
+				require.ElementsMatch(t, canonical(t, want), stored(t, cluster, name), "%s\n%s", name, said)
+			}
+			if p.after != nil {
+				p.after(t, dir)
+			}
+		})
+	}
+}
+
+// An example that nobody runs is one that may not work.
+func TestEveryPipelineIsRun(t *testing.T) {
+	t.Parallel()
+
+	files, err := filepath.Glob(root + "/config/*.yaml")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		require.True(t, slices.ContainsFunc(pipelines, func(p pipeline) bool { return p.config == filepath.Base(file) }),
+			"%s has no test here", file)
+	}
+}
+
+// What the pages show as a config is one.
+func TestConfigsInThePagesLint(t *testing.T) {
+	t.Parallel()
+
+	var pages []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "config/*.yaml"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		require.NoError(t, err)
+		require.NotEmpty(t, found, pattern)
+		for _, page := range found {
+			name, err := filepath.Rel(root, page)
+			require.NoError(t, err)
+			pages = append(pages, name)
+		}
+	}
+	said, err := run(t, "", nil, append([]string{"lint"}, pages...)...)
+	require.NoError(t, err, said)
+	require.Empty(t, said)
+}
+
+// stored are the rows of a table (db.table) as JSON.
+func stored(t *testing.T, cluster *emulator.Emulator, name string) []string {
+	t.Helper()
+	db, table, _ := strings.Cut(name, ".")
+	var rows []string
+	for _, row := range cluster.Rows(db, table) {
+		text, err := json.Marshal(row)
+		require.NoError(t, err)
+		rows = append(rows, string(text))
+	}
+	return canonical(t, rows)
+}
+
+// canonical writes JSON objects with their keys in order.
+func canonical(t *testing.T, rows []string) []string {
+	t.Helper()
+	out := make([]string, 0, len(rows))
+	for _, row := range rows {
+		var value any
+		require.NoError(t, json.Unmarshal([]byte(row), &value), row)
+		text, err := json.Marshal(value)
+		require.NoError(t, err)
+		out = append(out, string(text))
+	}
+	return out
+}
+
+func readLines(t *testing.T, path string) []string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+}
