@@ -98,6 +98,11 @@ func plugin(tb testing.TB, name string, config fields) peer {
 // ours is the output that is measured.
 func ours(tb testing.TB, w workload, fe string, more fields) peer {
 	tb.Helper()
+	return plugin(tb, "ours", fields{outputName: config(w, fe, more)})
+}
+
+// config is that of the output that is measured.
+func config(w workload, fe string, more fields) fields {
 	config := fields{
 		"fe_urls": []string{"http://" + fe}, "database": "db", "table": "t", "format": w.format, "max_in_flight": w.inFlight,
 		"headers": fields{"x-rows": strconv.Itoa(w.rows)},
@@ -108,7 +113,29 @@ func ours(tb testing.TB, w workload, fe string, more fields) peer {
 	for name, value := range more {
 		config[name] = value
 	}
-	return plugin(tb, outputName, fields{outputName: config})
+	return config
+}
+
+// alone is the output that is measured without the pipeline around it, which
+// copies and traces every message.
+func alone(tb testing.TB, w workload, fe string, more fields) peer {
+	tb.Helper()
+	text, err := json.Marshal(config(w, fe, more))
+	require.NoError(tb, err)
+	parsed, err := output.Spec().ParseYAML(string(text), env(tb))
+	require.NoError(tb, err)
+	builder := env(tb).NewResourceBuilder()
+	builder.SetLogger(slog.New(slog.DiscardHandler))
+	resources, stop, err := builder.Build()
+	require.NoError(tb, err)
+	out, _, _, err := output.New(parsed, resources)
+	require.NoError(tb, err)
+	require.NoError(tb, out.Connect(context.Background()))
+	tb.Cleanup(func() {
+		require.NoError(tb, out.Close(context.Background()))
+		require.NoError(tb, stop(context.Background()))
+	})
+	return peer{name: "alone", load: out.WriteBatch}
 }
 
 // httpClient is what a user would take without this output.
