@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"time"
@@ -38,7 +39,7 @@ type delivery struct {
 // deliver sends a body until its fate is known or a bound is reached. Requests run under alive, waits end with ctx.
 func (c *Client) deliver(ctx, alive context.Context, b Batch, body *encode.Body) (Report, *Error) {
 	d := &delivery{Client: c, batch: b, body: body, begun: time.Now(), fe: c.frontends.first()}
-	d.header = c.conf.Options.header(c.conf.Timeout)
+	d.header = maps.Clone(c.header)
 	policy := c.policy
 	switch {
 	case policy.Unlabelled:
@@ -133,18 +134,33 @@ func (d *delivery) send(ctx context.Context, label string) decide.Event {
 	}
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout(d.conf.Timeout))
 	defer cancel()
+	l := transport.Load{Database: d.batch.Database, Table: d.batch.Table, Header: d.header, Body: d.body}
+	to := d.frontends.urls[d.fe]
+	if d.attempts == 0 && label != "" {
+		// A resend takes the way that is sure. And without a label nothing tells what became of a request.
+		l.Eager = true
+		if be := d.backends.take(d.body.Len()); be != nil {
+			to, l.Direct = be, true
+		}
+	}
 	d.attempts++
 	began := time.Now()
-	a := d.transport.Load(ctx, d.frontends.urls[d.fe], transport.Load{
-		Database: d.batch.Database, Table: d.batch.Table, Header: d.header, Body: d.body,
-	})
+	a := d.transport.Load(ctx, to, l)
+	switch {
+	case l.Direct && (a.Base == nil || a.Hops > 0):
+		d.backends.forget(to.Host)
+	case a.Hops > 0 && a.Base == nil:
+		d.backends.forget(a.Server)
+	case a.Hops > 0:
+		d.backends.learn(a.Base)
+	}
 	// Only a failure of the first hop says something about the FE, unless it was we who did not wait.
-	d.noFE = a.Hops == 0 && a.HTTPStatus == 0 && a.Sent == decide.NotSent
-	if !d.noFE || !errors.Is(ctx.Err(), context.Canceled) {
+	d.noFE = !l.Direct && a.Hops == 0 && a.HTTPStatus == 0 && a.Sent == decide.NotSent
+	if !l.Direct && (!d.noFE || !errors.Is(ctx.Err(), context.Canceled)) {
 		d.frontends.report(d.fe, !d.noFE)
 	}
 	d.last, d.lastTook = a, time.Since(began)
-	d.pace.leave(began, a.HasAnswer && a.Class().Slow(), a.HasAnswer && a.Load.Word == answer.Success)
+	d.pace.leave(began, a.HasAnswer && a.Base == nil && a.Class().Slow(), a.HasAnswer && a.Load.Word == answer.Success)
 	return decide.Event{Kind: decide.Attempted, Attempt: a.Attempt}
 }
 

@@ -71,9 +71,11 @@ type oracle struct {
 	steps     int
 
 	// Of the whole delivery:
-	resends      int  // sends after the first that count
-	staleBefore  bool // the attempt before was one that met a stale connection
-	sawOpenState bool // PREPARE or PRECOMMITTED was polled since the last attempt
+	resends     int  // sends after the first that count
+	staleBefore bool // the attempt before was one that met a stale connection
+	// unaskedBefore: an earlier attempt went to a BE without asking an FE, and was not taken.
+	unaskedBefore bool
+	sawOpenState  bool // PREPARE or PRECOMMITTED was polled since the last attempt
 
 	// Of the current label:
 	label      int
@@ -110,9 +112,11 @@ func (o *oracle) feed(ev Event) error {
 		return nil
 	}
 	staleNow := ev.Kind == Attempted && ev.Attempt.Stale && !ev.Attempt.HasAnswer && ev.Attempt.Sent == NotSent
-	free := staleNow && !o.staleBefore
+	unasked := ev.Kind == Attempted && ev.Attempt.Direct && ev.Attempt.Sent == NotSent && !(ev.Attempt.HasAnswer && ev.Attempt.Load.Readable)
+	free := staleNow && !o.staleBefore || unasked && !o.unaskedBefore
 	if ev.Kind == Attempted {
 		o.staleBefore = staleNow
+		o.unaskedBefore = o.unaskedBefore || unasked
 	}
 	evidence := o.learn(ev, before)
 	var err error
