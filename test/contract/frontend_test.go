@@ -219,7 +219,7 @@ func TestStateIsAskedAtAnotherFE(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, emulator.Options{FEs: 2})
 	c.SwitchMaster() // to fe2, so that it can answer alone
-	client, j := c.client()
+	client, j := c.client(func(conf *streamload.Config) { conf.BackendAge = -1 })
 	_, err := client.Load(within(t, ended), batch(1)) // by fe2; the next one goes by fe1
 	require.NoError(t, err)
 	require.Equal(t, "fe2", c.puts("fe")[0].Server)
