@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dorisload/benthos-doris/streamload"
+	"github.com/dorisload/benthos-doris/test/emulator"
 )
 
 const target = "database: d\ntable: t\n"
@@ -207,7 +208,8 @@ func TestNoRetriesIsSaidTwoWays(t *testing.T) {
 
 func TestRemarks(t *testing.T) {
 	t.Parallel()
-	b := build(t, "url: fe\nlabel: fixed\nbatching: { count: 7 }\ntls: { enabled: true }\n"+target)
+	e := cluster(t, emulator.Options{})
+	b := build(t, "url: "+e.FEURL()+"\nlabel: fixed\nbatching: { count: 7 }\ntls: { enabled: true }\n"+target)
 	for _, want := range []string{
 		"tls is enabled, but no FE address begins with https",
 		"label is the same for every batch",

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -47,8 +48,10 @@ func TestConnections(t *testing.T) {
 			for i := range c.down {
 				e.StopFE(i)
 			}
-			b := build(t, "fe_urls: [ \""+strings.Join(e.FEURLs(), ",")+"\" ]\n"+c.fields+"\n"+fast)
-			err := testConnection(t, b)
+			b, err := tryBuild("fe_urls: [ \"" + strings.Join(e.FEURLs(), ",") + "\" ]\n" + c.fields + "\n" + fast)
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) }) //nolint:usetesting // the test's own context has ended then
+			err = testConnection(t, b)
 			if c.want == nil {
 				require.NoError(t, err)
 			}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -111,6 +113,11 @@ func fields(fe, more string) string {
 	return out.String()
 }
 
+// asked are the requests that a cluster got, without the questions whether it is there.
+func asked(e *emulator.Emulator) []emulator.Request {
+	return slices.DeleteFunc(e.Requests(), func(r emulator.Request) bool { return r.Path == "/api/bootstrap" })
+}
+
 func batchOf(rows ...string) service.MessageBatch {
 	batch := make(service.MessageBatch, len(rows))
 	for i, row := range rows {
@@ -167,9 +174,14 @@ func indent(levels int, yaml string) string {
 	return pad + strings.ReplaceAll(strings.TrimSpace(yaml), "\n", "\n"+pad) + "\n"
 }
 
-// ownedOutput constructs the `output:` of a config as Benthos does for an output inside of another component.
-func ownedOutput(t *testing.T, yaml string) *service.OwnedOutput {
+// anFE is the address of an FE in an example.
+var anFE = regexp.MustCompile(`http://[a-z0-9.]+:8030`)
+
+// runOutput constructs the `output:` of a config as Benthos does for an output inside of another component, starts it and stops it. It
+// finds an FE at every address, since an output without one is not stopped this way: it waits for one.
+func runOutput(t *testing.T, yaml string) {
 	t.Helper()
+	yaml = anFE.ReplaceAllString(yaml, cluster(t, emulator.Options{}).FEURL())
 	env := service.NewEnvironment()
 	spec := service.NewConfigSpec().Fields(service.NewAnyField("input").Optional(), service.NewOutputField("output"))
 	parsed, err := spec.ParseYAML(yaml, env)
@@ -177,6 +189,5 @@ func ownedOutput(t *testing.T, yaml string) *service.OwnedOutput {
 	out, err := parsed.FieldOutput("output")
 	require.NoError(t, err)
 	require.NoError(t, out.Prime())
-	t.Cleanup(func() { require.NoError(t, out.Close(context.Background())) }) //nolint:usetesting // the test's own context has ended then
-	return out
+	require.NoError(t, out.Close(within(t)))
 }

@@ -1,7 +1,6 @@
 package output
 
 import (
-	"errors"
 	"sync"
 	"time"
 
@@ -45,18 +44,23 @@ const (
 	metricServerPhase       = "doris_server_phase_ns"
 	metricInFlight          = "doris_loads_in_flight"
 	metricFrontendUp        = "doris_frontend_up"
+	metricSettled           = "doris_settled"
+	metricForgotten         = "doris_ledger_forgotten_rows"
+	metricLedgerLoads       = "doris_ledger_loads"
+	metricLedgerRows        = "doris_ledger_rows"
+	metricLoadLimit         = "doris_load_limit"
 )
 
 var metricsTable = []Metric{
 	{metricLoads, counter, []string{"table", "outcome"}, "Loads that ended. The outcome is success, publish_timeout (committed, visible a little later), label_finished, state_visible or state_committed (found to be committed by the label), all of which are stored; or failed, or unresolved (may be stored)."},
 	{metricLoadErrors, counter, []string{"table", "class"}, "Loads that failed or stayed unresolved, by the class of the last failure."},
-	{metricRows, counter, []string{"table", "result"}, "Rows by what became of them: loaded; filtered (dropped by Doris as bad) and unselected (dropped by where), both acknowledged; unaccounted (sent, and missing from the counts of an answer of success); rejected (refused before sending); failed; unresolved."},
+	{metricRows, counter, []string{"table", "result"}, "Rows by what became of them: loaded; filtered (dropped by Doris as bad) and unselected (dropped by where), both acknowledged; unaccounted (sent, and missing from the counts of an answer of success); rejected (refused before sending); failed; unresolved; already_stored (acknowledged, because an earlier load whose outcome had been unknown has stored them); held (failed, because such a load may still store them)."},
 	{metricBytes, counter, []string{"table"}, "Bytes of the rows of loads that are stored, each load once."},
 	{metricBytesSent, counter, []string{"table"}, "Bytes of the bodies that were sent, wholly or in part, each time they were."},
 	{metricAttempts, counter, []string{"table", "result"}, "Requests to load: stored, failed, not_sent (no server took the body), or no_answer."},
 	{metricRetries, counter, []string{"table", "class"}, "Loads sent again, by the class of the failure before."},
 	{metricAmbiguous, counter, []string{"table", "resolved"}, "Loads of which some request did not tell its fate, by how that was settled: an outcome of doris_loads."},
-	{metricDuplicatesAvoided, counter, []string{"table"}, "Loads that were found to be committed by their label after a request that seemed to fail, and would have been stored twice under a new label."},
+	{metricDuplicatesAvoided, counter, []string{"table"}, "Rows that were found to be stored already, and would have been stored twice without a look at the label: by a request of the same load that seemed to fail, or by an earlier load whose outcome had been unknown."},
 	{metricLabelsIgnored, counter, []string{"table"}, "Loads that Doris stored under another label than the one sent, which takes away the protection against doubles."},
 	{metricPolls, counter, []string{"table", "state"}, "Questions for the state of a label, by the answer: a state of Doris in lower case, or none."},
 	{metricLoadLatency, timer, []string{"table"}, "Time of a load from its start to its outcome, with all attempts and waits."},
@@ -64,6 +68,11 @@ var metricsTable = []Metric{
 	{metricServerPhase, timer, []string{"table", "phase"}, "Time that Doris says a phase of a load took, under its names (Load, BeginTxn, StreamLoadPut, ReadData, WriteData, ReceiveData, CommitAndPublish)."},
 	{metricInFlight, gauge, nil, "Loads that are running."},
 	{metricFrontendUp, gauge, []string{"fe"}, "1 while an FE is taken to be up, 0 after it could not be reached."},
+	{metricSettled, counter, []string{"table", "result"}, "Looks at a load whose outcome was unknown, made when rows of it came back: committed, closed (not stored, and never will be: its rows are loaded anew) or open (still unknown: its rows are failed again)."},
+	{metricForgotten, counter, []string{"table"}, "Rows of such loads that were forgotten because of the limits of ledger before they came back. They may be stored twice when they do."},
+	{metricLedgerLoads, gauge, nil, "Loads in the ledger: their outcome was unknown, and not all of their rows have come back."},
+	{metricLedgerRows, gauge, nil, "Rows of these loads that have not come back."},
+	{metricLoadLimit, gauge, nil, "How many loads may run at a time because Doris is short of something (class capacity); 0 while it is not."},
 }
 
 // MetricsTable is a copy of the table of all metrics. The output makes its metrics from it, and so is its documentation.
@@ -85,6 +94,7 @@ type meters struct {
 	mu      sync.Mutex
 	tables  map[tableKey]string
 	running int64
+	open    [2]int // loads and rows in the ledger, as last shown
 }
 
 type tableKey struct{ database, table string }
@@ -201,7 +211,7 @@ func (m *meters) finished(r streamload.Report, failure *streamload.Error) {
 	}
 	m.count(metricBytes, r.Bytes, table)
 	if foundByLabel(r) {
-		m.count(metricDuplicatesAvoided, 1, table)
+		m.count(metricDuplicatesAvoided, int64(r.Rows), table)
 	}
 	if r.LabelIgnored {
 		m.count(metricLabelsIgnored, 1, table)
@@ -214,13 +224,6 @@ func (m *meters) finished(r streamload.Report, failure *streamload.Error) {
 	m.count(metricRows, r.Filtered, table, "filtered")
 	m.count(metricRows, r.Unselected, table, "unselected")
 	m.count(metricRows, r.Unaccounted(), table, "unaccounted")
-}
-
-// rejected counts the rows of a load that were refused before sending.
-func (m *meters) rejected(g *group, err error) {
-	if e, ok := errors.AsType[*streamload.Error](err); ok {
-		m.count(metricRows, int64(len(e.Rejected)), m.table(g.Database, g.Table), "rejected")
-	}
 }
 
 // outcomeOf is the end of a load in one word.

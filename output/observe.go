@@ -3,6 +3,7 @@ package output
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redpanda-data/benthos/v4/public/service"
@@ -16,6 +17,10 @@ type observer struct {
 
 	log    *service.Logger
 	meters *meters
+	client *streamload.Client // set before the first load
+
+	mu    sync.Mutex
+	limit int // of loads at a time, as last seen
 }
 
 var _ streamload.Observer = (*observer)(nil)
@@ -26,11 +31,29 @@ func (o *observer) Started(string, string) { o.meters.started() }
 // Attempted counts a request to load, and logs one that failed.
 func (o *observer) Attempted(a streamload.AttemptInfo) {
 	o.meters.attempted(a)
+	o.pace()
 	if a.Stored {
 		return
 	}
 	o.log.With("table", a.Database+"."+a.Table, "label", a.Label, "class", string(a.Class), "server", a.Server).
 		Warnf("Attempt %d to load failed (%s): %s; next: %s", a.Attempt, a.Sent, a.Message, next(a.Next, a.After))
+}
+
+// pace shows how many loads may run at a time, and says when that begins to be limited and when it ends. Only attempts change it.
+func (o *observer) pace() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	before := o.limit
+	if o.limit = o.client.LoadLimit(); o.limit == before {
+		return
+	}
+	o.meters.loadLimit(o.limit)
+	switch {
+	case before == 0:
+		o.log.Warnf("Doris is short of something (class capacity): all loads wait a little, and then %d at a time are sent, more when it recovers", o.limit)
+	case o.limit == 0:
+		o.log.Info("Doris takes loads well again: their number is no longer limited")
+	}
 }
 
 // Polled counts a question for the state of a label.

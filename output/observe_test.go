@@ -22,7 +22,9 @@ func TestEachFailedAttemptIsALine(t *testing.T) {
 		require.Len(t, lines, 1)
 		require.Subset(t, strings.Fields(lines[0]), []string{"label=" + l.Label, "class=capacity", "server=" + e.BEAddr(), "table=d.t"})
 	}
-	require.Len(t, b.logs.lines("level=WARN"), 2)
+	require.Len(t, b.logs.lines("level=WARN"), 3)
+	require.Len(t, b.logs.lines("level=WARN", "Doris is short of something", "then 1 at a time"), 1, "when it begins, not for each load")
+	require.Len(t, b.logs.lines("level=INFO", "no longer limited"), 1)
 	require.Empty(t, b.logs.lines("level=ERROR"))
 }
 

@@ -27,6 +27,8 @@ type result struct {
 	causes []cause
 	more   int
 	mixed  bool
+	// noFE is true when some load failed because no FE answered, answered when some load failed for another reason.
+	noFE, answered bool
 }
 
 // maxCauses bounds what is kept of the reasons in a batch that names very many tables.
@@ -81,6 +83,7 @@ func (r *result) settle(g *group, err error) {
 	if e.Stage == streamload.StageEncode {
 		return
 	}
+	r.noFE, r.answered = r.noFE || e.NoFE, r.answered || !e.NoFE
 	r.because(e.Class, e.Headline())
 	for k, i := range g.indices {
 		if _, own := rejected[k]; own {
@@ -128,6 +131,12 @@ func (r *result) err() error {
 		}
 	}
 	return batchErr
+}
+
+// unreached is true when nothing of the batch is stored and every load that was tried failed because no FE answered. Messages that cannot be
+// loaded anyway do not count: they are found again when the batch is.
+func (r *result) unreached() bool {
+	return r.noFE && !r.answered && r.failed == len(r.batch)
 }
 
 // headline begins with the class that all failures have in common. Without one it names none at all: somebody who drops messages on

@@ -24,29 +24,37 @@ type output struct {
 	meters *meters
 	// slots has room for as many loads as may run at a time. Benthos bounds batches, but a batch may be several loads.
 	slots chan struct{}
+	// whole is true when Benthos hands a source batch back as a whole although only some of its messages failed.
+	whole bool
 
-	hello sync.Once
+	hello     sync.Once
+	reconnect reconnect
 }
 
 func newOutput(conf config, mgr *service.Resources) (*output, error) {
 	meters := newMeters(mgr.Metrics())
-	conf.client.Observer = &observer{log: mgr.Logger(), meters: meters}
+	seen := &observer{log: mgr.Logger(), meters: meters}
+	conf.client.Observer = seen
 	client, err := streamload.New(conf.client)
 	if err != nil {
 		return nil, err
 	}
+	seen.client = client
 	return &output{
-		conf:   conf,
-		client: client,
-		log:    mgr.Logger(),
-		meters: meters,
-		slots:  make(chan struct{}, conf.maxInFlight),
+		conf:      conf,
+		client:    client,
+		log:       mgr.Logger(),
+		meters:    meters,
+		slots:     make(chan struct{}, conf.maxInFlight),
+		whole:     !conf.batching.IsNoop(),
+		reconnect: reconnect{backoff: decide.Backoff(conf.client.Backoff)},
 	}, nil
 }
 
-// Connect says what will run. It does not look whether a server is there: the first load does, and tries again until one is. Benthos may
-// call it more than once.
-func (o *output) Connect(context.Context) error {
+// Connect says what will run, and looks whether an FE is there: one that answers anything is enough. While it fails Benthos calls it again
+// and again with a wait in between, says why in its log, is not ready, and gives the output nothing to write. It also calls it when
+// WriteBatch has found that no FE can be reached, while other batches are being written.
+func (o *output) Connect(ctx context.Context) error {
 	o.hello.Do(func() {
 		o.log.Infof("doris_stream_load of benthos-doris %s loads into %s through %s", moduleVersion(), o.conf.target, strings.Join(o.conf.frontends, ", "))
 		for _, remark := range o.conf.remarks {
@@ -56,16 +64,48 @@ func (o *output) Connect(context.Context) error {
 			o.meters.frontend(fe, true) // until one is found to be down
 		}
 	})
-	return nil
+	if err := o.reconnect.pace(ctx); err != nil {
+		return err
+	}
+	return o.client.Reach(ctx)
 }
 
-// WriteBatch loads a batch, one load for each table in it, and returns when the fate of every message is known.
+// WriteBatch loads a batch, one load for each table in it, and returns when the fate of every message is known. The error is
+// service.ErrNotConnected when none can be told because no FE answers: Benthos then keeps the batch and writes it again when one does.
 func (o *output) WriteBatch(ctx context.Context, batch service.MessageBatch) error {
 	if len(batch) == 0 {
 		return nil
 	}
+	res := o.write(ctx, batch)
+	if res.unreached() && ctx.Err() == nil {
+		// What Connect will ask is asked here too. If an FE answers now, it may just have come up, or no other was tried: once more.
+		// If that fails the same way the batch fails for its reason, or it would go round and round.
+		if err := o.client.Reach(ctx); err != nil && ctx.Err() == nil {
+			o.reconnect.lost()
+			o.log.Warnf("%d messages wait until an FE can be reached: %v", len(batch), err)
+			return service.ErrNotConnected
+		}
+		res = o.write(ctx, batch)
+	}
+	if res.failed < len(batch) || res.answered {
+		o.reconnect.reached()
+	}
+	if res.mixed {
+		// The headline does not name them.
+		for _, c := range res.causes {
+			o.log.Warn(c.headline)
+		}
+	}
+	return res.err()
+}
+
+// write loads a batch once, its tables at the same time as far as there are slots.
+func (o *output) write(ctx context.Context, batch service.MessageBatch) *result {
 	res := newResult(batch)
 	groups := o.route(batch, res)
+	if o.whole && len(groups) > 1 && o.held(ctx, groups, res) {
+		return res
+	}
 	var loads sync.WaitGroup
 	for i, g := range groups {
 		if err := o.acquire(ctx); err != nil {
@@ -79,20 +119,35 @@ func (o *output) WriteBatch(ctx context.Context, batch service.MessageBatch) err
 		loads.Go(func() { o.load(ctx, g, res) })
 	}
 	loads.Wait()
-	if res.mixed {
-		// The headline does not name them.
-		for _, c := range res.causes {
-			o.log.Warn(c.headline)
-		}
+	return res
+}
+
+// held is true when rows of some group are in a load whose outcome is unknown; then every group has failed, and nothing is loaded: what would
+// be stored now would come back with the others, and be stored twice.
+func (o *output) held(ctx context.Context, groups []*group, res *result) bool {
+	batches := make([]streamload.Batch, len(groups))
+	for i, g := range groups {
+		batches[i] = g.Batch
 	}
-	return res.err()
+	errs := o.client.Held(ctx, batches)
+	for i, e := range errs {
+		o.meters.known(groups[i], streamload.Report{}, e)
+		res.settle(groups[i], e)
+	}
+	return errs != nil
 }
 
 // load runs one load in the slot that was acquired for it.
 func (o *output) load(ctx context.Context, g *group, res *result) {
 	defer func() { <-o.slots }()
-	_, err := o.client.Load(ctx, g.Batch)
+	report, err := o.client.Load(ctx, g.Batch)
 	o.meters.rejected(g, err)
+	o.meters.known(g, report, err)
+	o.meters.ledger(o.client.LedgerSize)
+	if n := report.AlreadyStored; n > 0 {
+		o.log.With("table", g.Database+"."+g.Table).
+			Infof("%d of %d rows were stored by an earlier load whose outcome had been unknown; they are acknowledged and not stored a second time", n, len(g.Rows))
+	}
 	res.settle(g, err)
 }
 

@@ -152,7 +152,7 @@ func TestAnEmptyBatchIsNoLoad(t *testing.T) {
 	b := build(t, fields(e.FEURL(), target))
 	require.NoError(t, b.WriteBatch(within(t), nil))
 	require.NoError(t, b.WriteBatch(within(t), service.MessageBatch{}))
-	require.Empty(t, e.Requests())
+	require.Empty(t, asked(e))
 }
 
 func TestABatchOfBadMessagesSendsNothing(t *testing.T) {
@@ -163,19 +163,20 @@ func TestABatchOfBadMessagesSendsNothing(t *testing.T) {
 	got, err := write(within(t), t, b, batch)
 	require.Error(t, err)
 	require.Len(t, got, 2)
-	require.Empty(t, e.Requests())
+	require.Empty(t, asked(e))
 }
 
 func TestConnectIsIdempotentAndSafe(t *testing.T) {
 	t.Parallel()
-	b := build(t, "url: http://127.0.0.1:1\n"+target)
+	e := cluster(t, emulator.Options{})
+	b := build(t, fields(e.FEURL(), target))
 	var calls sync.WaitGroup
 	for range 8 {
 		calls.Go(func() { _ = b.Connect(t.Context()) })
 	}
 	calls.Wait()
 	require.NoError(t, b.Connect(t.Context()))
-	lines := b.logs.lines("level=INFO", "doris_stream_load of benthos-doris", "loads into d.t through 127.0.0.1:1")
+	lines := b.logs.lines("level=INFO", "doris_stream_load of benthos-doris", "loads into d.t through "+strings.TrimPrefix(e.FEURL(), "http://"))
 	require.Len(t, lines, 1)
 }
 
@@ -300,7 +301,7 @@ func TestAWriteThatIsCancelledAlready(t *testing.T) {
 	got, err := write(ctx, t, b, batch)
 	require.Contains(t, got[0], "stopped before anything was sent")
 	require.NotErrorIs(t, err, service.ErrEndOfInput)
-	require.Empty(t, e.Requests())
+	require.Empty(t, asked(e))
 }
 
 func TestManyBatchesAtOnce(t *testing.T) {

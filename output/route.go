@@ -50,7 +50,7 @@ func (o *output) route(batch service.MessageBatch, res *result) []*group {
 			g = byTarget[to]
 		}
 		if g == nil {
-			g = &group{Batch: streamload.Batch{Database: to.database, Table: to.table}}
+			g = &group{Batch: streamload.Batch{Database: to.database, Table: to.table, Whole: o.whole}}
 			if len(groups) == 0 { // mostly the only one
 				g.Rows, g.indices = make([][]byte, 0, len(batch)), make([]int, 0, len(batch))
 			}

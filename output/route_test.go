@@ -113,7 +113,7 @@ func TestMessagesWithoutATable(t *testing.T) {
 	require.Contains(t, got[8], "control character")
 	require.NotContains(t, got, 0)
 	require.Equal(t, 1, e.Count("shop", "a"))
-	for _, r := range e.Requests() {
+	for _, r := range asked(e) {
 		require.True(t, strings.HasPrefix(r.Path, "/api/shop/"), r.Path)
 	}
 }

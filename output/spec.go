@@ -90,8 +90,10 @@ Doris wants few large loads rather than many small ones: each load makes a new v
 with a ` + "`period`" + ` (batches of 10,000 to 100,000 rows are a good start), or let the input make batches.
 
 A load that fails is sent again, and every load has a label by which Doris tells a resend from a new load. When an answer is missing or unclear the state of the label is asked
-for before anything is sent again, so that rows are neither lost nor stored twice. With ` + "`label`" + ` this also holds when the process ends in the middle and the input
-delivers the same batches again.
+for before anything is sent again, so that rows are neither lost nor stored twice. Where that does not tell, the messages are failed, and their rows are remembered until
+they come back (` + "`ledger`" + `). With ` + "`label`" + ` this also holds when the process ends in the middle and the input delivers the same batches again.
+
+While no frontend answers, the output keeps its batches and tries to connect; nothing is failed for that.
 
 Messages that are no single JSON object fail alone, the others of their batch are loaded. Wrap the output in ` + "`fallback`" + ` to keep those that fail, each with its reason
 in the metadata field ` + "`fallback_error`" + `. Rows that Doris itself refuses (a value that does not fit its column) fail their whole load, unless

@@ -119,7 +119,7 @@ func TestConfigsOfConnectRunUnchanged(t *testing.T) {
 			t.Parallel()
 			yaml := connectConfigs[name]
 			require.Empty(t, lintsOf(t, yaml))
-			ownedOutput(t, "output:\n"+indent(1, yaml))
+			runOutput(t, "output:\n"+indent(1, yaml))
 		})
 	}
 }
@@ -132,7 +132,7 @@ func TestExamplesLintAndConstruct(t *testing.T) {
 			builder := service.NewStreamBuilder()
 			builder.SetEnvVarLookupFunc(func(string) (string, bool) { return "secret", true })
 			require.NoError(t, builder.SetYAML(e.config), "it must lint")
-			ownedOutput(t, e.config)
+			runOutput(t, e.config)
 		})
 	}
 }

@@ -291,6 +291,6 @@ func (l *ledger) state(e *entry) decide.Settled {
 // size is the number of entries and of their rows.
 func (l *ledger) size() (entries, rows int) {
 	l.mu.Lock()
-	defer l.unlock()
+	defer l.mu.Unlock()
 	return len(l.entries), l.rows
 }

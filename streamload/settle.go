@@ -12,8 +12,11 @@ import (
 	"github.com/dorisload/benthos-doris/streamload/internal/transport"
 )
 
-// fenceTimeout bounds a fence at the server: it has no rows, and is of no use when it comes late.
-const fenceTimeout = 30 * time.Second
+// maxFenceTimeout bounds a fence at the server: it has no rows, and is of no use when it comes late.
+const maxFenceTimeout = 30 * time.Second
+
+// fenceTimeout is that of a load, where that is shorter: all batches with rows of the label wait for the fence.
+func (c *Client) fenceTimeout() time.Duration { return min(maxFenceTimeout, c.conf.Timeout) }
 
 // settled is what the ledger says about the rows of a body.
 type settled struct {
@@ -113,9 +116,9 @@ func (c *Client) settleStep(ctx context.Context, e *entry, act decide.SettleActi
 		_ = c.askCancel(ctx, fe, e.database, e.label) // what came of it shows in the state
 		return decide.SettleEvent{Kind: decide.SettleCancelled}, true
 	case decide.SettleFence:
-		ctx, cancel := context.WithTimeout(ctx, attemptTimeout(fenceTimeout))
+		ctx, cancel := context.WithTimeout(ctx, attemptTimeout(c.fenceTimeout()))
 		defer cancel()
-		header := c.conf.Options.header(fenceTimeout)
+		header := c.conf.Options.header(c.fenceTimeout())
 		header["label"] = []string{e.label}
 		header["two_phase_commit"] = []string{"true"} // only this spelling is understood (be stream_load.cpp)
 		header["group_commit"] = []string{"off_mode"}
@@ -124,7 +127,7 @@ func (c *Client) settleStep(ctx context.Context, e *entry, act decide.SettleActi
 		})
 		return decide.SettleEvent{Kind: decide.SettleFenced, Attempt: a.Attempt}, true
 	default: // SettleCommit
-		ctx, cancel := context.WithTimeout(ctx, attemptTimeout(fenceTimeout))
+		ctx, cancel := context.WithTimeout(ctx, attemptTimeout(c.fenceTimeout()))
 		defer cancel()
 		r, err := c.transport.CommitTxn(ctx, c.frontends.urls[fe], e.database, act.Txn)
 		if err != nil || r.HTTPStatus != http.StatusOK {

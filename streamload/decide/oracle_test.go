@@ -82,6 +82,7 @@ type oracle struct {
 	left       bool // some of a body left
 	unanswered int
 	doubt      bool // a transaction of the label may hold the rows: not followed by ABORTED
+	unasked    bool // a begin was refused, and no answer about the label's state has followed
 	lied       bool // a server claims to have stored what it did not get
 }
 
@@ -159,6 +160,7 @@ func (o *oracle) learn(ev Event, before Action) Evidence {
 		proof = o.learnAttempt(ev.Attempt)
 	case Polled:
 		proof = o.learnState(ev.Poll.State)
+		o.unasked = o.unasked && ev.Poll.State != answer.StateAborted && ev.Poll.State != answer.StateUnknown && (ev.Poll.State != answer.NoState || !ev.Poll.Rejected)
 	}
 	if o.policy.Unlabelled && proof != BySuccess && proof != ByPublishTimeout {
 		return NoEvidence
@@ -180,6 +182,8 @@ func (o *oracle) learnAttempt(a Attempt) Evidence {
 		o.unanswered++
 	case failed:
 		o.doubt = o.doubt || !o.policy.Unlabelled
+	case refused:
+		o.unasked = o.unasked || !o.policy.Unlabelled && wordOf(a) == answer.Failure
 	case stored:
 		if a.Load.Word == answer.Success {
 			return BySuccess
@@ -270,7 +274,7 @@ func (o *oracle) checkAsk() error {
 
 func (o *oracle) checkDone(evidence Evidence) error {
 	out := o.act.Outcome
-	open := o.unanswered > 0 || o.doubt || o.lied && o.policy.StableLabel && !o.policy.Unlabelled
+	open := o.unanswered > 0 || o.doubt || o.unasked || o.lied && o.policy.StableLabel && !o.policy.Unlabelled
 	var debt Debt
 	if open && !out.Committed {
 		debt = Debt{Unanswered: o.unanswered > 0, Stable: o.policy.StableLabel, Tainted: o.lied}

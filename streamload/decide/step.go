@@ -29,6 +29,9 @@ type State struct {
 	// answered failure, because "Fail" does not prove that nothing was committed (be stream_load_executor.cpp: a commit
 	// whose RPC timed out is answered with Fail), or a transaction that was seen to be running.
 	doubtful bool
+	// unasked is true when a request was answered with a refusal of its begin, and nobody has told the label's state since. What answered may
+	// have sent the request before: the refusal is then that of a second copy, and the first one stored the rows.
+	unasked bool
 	// tainted is true when a server claimed to have stored a request of the current label whose body it had not got whole:
 	// whatever is committed under the label may be that load of no rows, or too few.
 	tainted bool
@@ -144,8 +147,9 @@ func (s State) attempted(ev Event) (State, Action) {
 		}
 		return s.lost().fail(NoLabel)
 	case answeredFailure(a):
-		// A BE that never began a transaction says so with transaction -1 (be stream_load_context.cpp), so nothing of
-		// this request can be committed; any other failure has to be followed by ABORTED before it is believed.
+		// A BE that never began a transaction says so with transaction -1 (be stream_load_context.cpp), which is believed when
+		// the label's state does not say otherwise; any other failure has to be followed by ABORTED before it is.
+		s.unasked = true
 		if a.Load.TxnID != -1 {
 			s.doubtful = true
 		}
@@ -216,16 +220,18 @@ func (s State) polled(ev Event) (State, Action) {
 	case answer.StateCommitted:
 		return s.commit(ByStateCommitted)
 	case answer.StateAborted:
-		s.doubtful = false
+		s.doubtful, s.unasked = false, false
 		return s.resend(ev.Now, s.unanswered == 0)
 	case answer.StateUnknown:
 		// No information: it never arrived, was not begun yet, or was forgotten. Only the same label is safe.
+		s.unasked = false
 		return s.resend(ev.Now, false)
 	case answer.StatePrepare, answer.StatePrecommitted:
 		s.sawOpen, s.doubtful = true, true
 		return s.pollOn(ev.Now)
 	default:
 		if ev.Poll.Rejected {
+			s.unasked = false // nobody will ever tell
 			if s.unanswered == 0 {
 				return s.resend(ev.Now, false)
 			}
@@ -284,7 +290,7 @@ func (s State) resend(now time.Duration, closed bool) (State, Action) {
 	s.resends++
 	if closed && !s.policy.StableLabel && !s.policy.Unlabelled {
 		s.label++
-		s.used, s.unanswered, s.doubtful, s.tainted = false, 0, false, false
+		s.used, s.unanswered, s.doubtful, s.unasked, s.tainted = false, 0, false, false, false
 	}
 	return s.send(Action{After: after, AtLeast: atLeast, NextFE: true})
 }
@@ -318,7 +324,7 @@ func (s State) stop(now time.Duration) (State, Action) {
 // open is true while rows sent under the current label may be stored, or may still be. A stable label that is tainted is as good as that:
 // whoever sends the rows under it next, knowing nothing of this, would take a load of no rows for them.
 func (s State) open() bool {
-	return s.unanswered > 0 || s.doubtful || s.tainted && s.policy.StableLabel && !s.policy.Unlabelled
+	return s.unanswered > 0 || s.doubtful || s.unasked || s.tainted && s.policy.StableLabel && !s.policy.Unlabelled
 }
 
 func (s State) commit(e Evidence) (State, Action) {

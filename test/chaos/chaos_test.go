@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -134,7 +136,7 @@ func run(t *testing.T, s scenario) *report {
 	w := &weather{seed: s.seed, rate: s.rate, storm: s.storm, deep: s.deep, bursts: s.bursts, trace: r.trace, passed: map[emulator.Point]int{}, kinds: map[string]int{}}
 	r.weather = w
 	w.state = func(label string) string { return string(r.emu.LabelState(database, label)) }
-	r.emu = emulator.New(t, s.cluster(w))
+	r.emu = emulator.New(t, s.cluster(t, w))
 	fes := r.emu.FEURLs()
 	var p *proxies
 	if s.proxies {
@@ -183,7 +185,7 @@ func run(t *testing.T, s scenario) *report {
 	case <-stop.C:
 	}
 	w.calm.Store(true)
-	r.trace.add("", "no more faults")
+	r.trace.add("", calm)
 	for i := range s.fes {
 		_ = r.emu.StartFE(i)
 	}
@@ -273,16 +275,21 @@ func (r *report) judge(all []*item, src *source, dead *letters) {
 // require fails the test when something is lost, twice or stuck, and says how to see it again.
 func (r *report) require(t *testing.T) {
 	t.Helper()
-	if *oneSeed != 0 {
-		t.Logf("seed %d: %s; %d loads, %d faults, %s\n%s", r.seed, r.scenario, r.loads, r.faults, r.took.Round(time.Millisecond), r.trace.about(nil))
+	if *oneSeed != 0 && testing.Verbose() {
+		t.Logf("seed %d: %s; %d loads, %d faults, %s\n%s", r.seed, r.scenario, r.loads, r.faults, r.took.Round(time.Millisecond), r.trace.about(nil, nil))
 		t.Log("the log of the pipeline:\n" + r.logs.String())
 	}
 	if r.lost == nil && r.twice == nil && r.stuck == nil && r.wrong == nil {
 		return
 	}
+	if *traces != "" {
+		path := filepath.Join(*traces, fmt.Sprintf("seed-%d.txt", r.seed))
+		require.NoError(t, os.WriteFile(path, []byte(r.trace.about(nil, nil)+"\n"+r.logs.String()), 0o600))
+	}
 	var labels []string
 	ids := slices.Concat(r.lost, r.twice, r.stuck)
-	for _, id := range ids[:min(len(ids), 3)] {
+	ids = ids[:min(len(ids), 3)]
+	for _, id := range ids {
 		for _, l := range r.labelsOf(id) {
 			if !slices.Contains(labels, l) {
 				labels = append(labels, l)
@@ -290,8 +297,8 @@ func (r *report) require(t *testing.T) {
 		}
 	}
 	t.Errorf("seed %d: lost %v, twice %v, stuck %v%s\n%s\nagain: go test ./test/chaos -run 'TestChaos$' -chaos.seed=%d -v\n"+
-		"what happened to the labels of the first of these rows:\n%s",
-		r.seed, r.lost, r.twice, r.stuck, strings.Join(append([]string{""}, r.wrong...), "\n  "), r.scenario, r.seed, tail(r.trace.about(labels)))
+		"what happened to the first of these rows:\n%s",
+		r.seed, r.lost, r.twice, r.stuck, strings.Join(append([]string{""}, r.wrong...), "\n  "), r.scenario, r.seed, tail(r.trace.about(labels, ids)))
 }
 
 // labelsOf are the labels under which a row was sent.

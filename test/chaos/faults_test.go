@@ -68,6 +68,7 @@ func (w *weather) Inject(_ context.Context, e emulator.Exchange) (emulator.Fault
 		w.kill(e)
 	}
 	if w.calm.Load() {
+		w.look(e)
 		return emulator.Fault{}, false
 	}
 	w.mu.Lock()
@@ -86,9 +87,7 @@ func (w *weather) Inject(_ context.Context, e emulator.Exchange) (emulator.Fault
 		rate *= w.storm
 	}
 	if d.Float64() >= rate {
-		if e.Point == emulator.StateQuery {
-			w.trace.add(e.Label, "%s asked for the state: %s", e.Server, w.state(e.Label))
-		}
+		w.look(e)
 		return emulator.Fault{}, false
 	}
 	f := w.fault(d, e)
@@ -96,8 +95,8 @@ func (w *weather) Inject(_ context.Context, e emulator.Exchange) (emulator.Fault
 	if e.Point == emulator.StateQuery {
 		now := w.state(e.Label)
 		was = ", it is " + now
-		if f.Message == "UNKNOWN" && now != "PREPARE" {
-			f.Message = now // the server never forgets a transaction that ended
+		if f.Message == "UNKNOWN" && now != "PREPARE" || f.Message == "PREPARE" && now == "UNKNOWN" {
+			f.Message = now // what ended was not unknown a moment ago, and what is unknown was not running
 		}
 	}
 	what := fmt.Sprintf("%s %s", e.Point, f.Do)
@@ -110,6 +109,13 @@ func (w *weather) Inject(_ context.Context, e emulator.Exchange) (emulator.Fault
 	w.hit(what)
 	w.trace.add(e.Label, "%s %s #%d: %s%s", e.Server, e.Point, n, describe(f), was)
 	return f, true
+}
+
+// look notes a question that is answered.
+func (w *weather) look(e emulator.Exchange) {
+	if e.Point == emulator.StateQuery {
+		w.trace.add(e.Label, "%s asked for the state: %s", e.Server, w.state(e.Label))
+	}
 }
 
 func describe(f emulator.Fault) string {

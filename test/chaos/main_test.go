@@ -16,6 +16,7 @@ var (
 	seeds     = flag.Int("chaos.seeds", 25, "how many seeds to run")
 	firstSeed = flag.Uint64("chaos.first", 1, "the first of them")
 	oneSeed   = flag.Uint64("chaos.seed", 0, "run this seed only, and print its trace")
+	traces    = flag.String("chaos.traces", "", "a folder for the whole trace and log of each run that fails")
 	kills     = flag.Int("chaos.kills", 2, "how many runs in which a process is killed, with a label and without")
 	mutants   = flag.Bool("chaos.mutants", false, "check the suite with every broken client, not only with the two that matter most")
 )

@@ -27,7 +27,7 @@ type mutant struct {
 var broken = []mutant{
 	{
 		"a fresh label after UNKNOWN", "streamload/decide/step.go",
-		"Only the same label is safe.\n\t\treturn s.resend(ev.Now, false)", "Only the same label is safe.\n\t\treturn s.resend(ev.Now, true)",
+		"Only the same label is safe.\n\t\ts.unasked = false\n\t\treturn s.resend(ev.Now, false)", "\n\t\ts.unasked = false\n\t\treturn s.resend(ev.Now, true)",
 		"twice", true,
 	},
 	{

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/dorisload/benthos-doris/test/emulator"
@@ -137,12 +138,16 @@ func (s scenario) batches() (batches [][]*item, all []*item) {
 	return batches, all
 }
 
-func (s scenario) cluster(w *weather) emulator.Options {
+func (s scenario) cluster(t *testing.T, w *weather) emulator.Options {
+	t.Helper()
 	opt := emulator.Options{
-		FEs: s.fes, BEs: s.bes, AfterRedirect: s.keep, Injector: w, KeepBodies: true, LabelKeepCount: -1, Seed: s.seed,
+		BEs: s.bes, AfterRedirect: s.keep, Injector: w, KeepBodies: true, LabelKeepCount: -1, Seed: s.seed,
 		OnLoad: func(l emulator.Load) {
 			w.trace.add(l.Label, "%s %s.%s: %s %q, txn %d %s, %d rows", l.BE, l.DB, l.Table, orNone(l.Status), cutText(l.Message), l.TxnID, l.State, l.Loaded)
 		},
+	}
+	for range s.fes {
+		opt.FEAddrs = append(opt.FEAddrs, reserve(t))
 	}
 	for i := range s.tables {
 		opt.Tables = append(opt.Tables, emulator.Table{Database: database, Name: table(i), Columns: []emulator.Column{

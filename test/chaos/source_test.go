@@ -254,7 +254,7 @@ func (s *source) settle(items []*item, index *service.Indexer, err error) {
 		for _, it := range again {
 			ids = append(ids, it.id)
 		}
-		s.trace.add("", "nack of %v: %.300s", ids, err)
+		s.trace.nack(ids, err)
 	}
 	if len(again) > 0 && s.how != replayed {
 		s.waiting = append(s.waiting, again)

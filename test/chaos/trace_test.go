@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// calm is the line that says that there are no more faults.
+const calm = "no more faults"
+
 // trace is what happened in a run, in the order in which it was seen.
 type trace struct {
 	began time.Time
@@ -20,6 +23,7 @@ type trace struct {
 type line struct {
 	at    time.Duration
 	label string
+	ids   []int // the messages it is about, if it is about no label
 	text  string
 }
 
@@ -29,7 +33,14 @@ func newTrace() *trace { return &trace{began: time.Now(), names: map[string]stri
 func (t *trace) add(label, format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.lines = append(t.lines, line{time.Since(t.began), label, fmt.Sprintf(format, args...)})
+	t.lines = append(t.lines, line{at: time.Since(t.began), label: label, text: fmt.Sprintf(format, args...)})
+}
+
+// nack notes that messages were not acknowledged.
+func (t *trace) nack(ids []int, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lines = append(t.lines, line{at: time.Since(t.began), ids: ids, text: fmt.Sprintf("nack of %v: %.300s", ids, err)})
 }
 
 // name shortens a label: what is before the number of the attempt becomes L1, L2, ... in the order of appearance.
@@ -44,8 +55,8 @@ func (t *trace) name(label string) string {
 	return t.names[base] + number
 }
 
-// about is the part of the trace that is about some labels, or all of it.
-func (t *trace) about(labels []string) string {
+// about is the part of the trace that is about some labels and messages; nil is all of it.
+func (t *trace) about(labels []string, ids []int) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	base := func(label string) string {
@@ -62,10 +73,11 @@ func (t *trace) about(labels []string) string {
 	for _, l := range t.lines {
 		name := ""
 		if l.label != "" {
-			name = t.name(l.label)
-			if labels != nil && !slices.Contains(bases, base(l.label)) {
-				continue
-			}
+			name = t.name(l.label) // also of those that are left out, so that a label has the same name everywhere
+		}
+		concerns := slices.Contains(bases, base(l.label)) || slices.ContainsFunc(l.ids, func(id int) bool { return slices.Contains(ids, id) })
+		if (labels != nil || ids != nil) && !concerns && l.text != calm {
+			continue
 		}
 		fmt.Fprintf(&b, "%8.1fms %-6s %s\n", float64(l.at.Microseconds())/1000, name, l.text)
 	}

@@ -37,10 +37,16 @@ type process struct {
 // start starts a program. It is killed at the end of the test if it still runs.
 func start(t *testing.T, name string, args ...string) *process {
 	t.Helper()
+	return startWith(t, nil, name, args...)
+}
+
+// startWith is start with more in the environment.
+func startWith(t *testing.T, env []string, name string, args ...string) *process {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:usetesting // it ends after the test's own context, in the cleanup
 	p := &process{t: t, cmd: exec.CommandContext(ctx, program(name), args...), out: &logs{}, exit: make(chan error, 1), lines: make(chan string, 1000)}
 	p.cmd.Dir = t.TempDir()
-	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.cmd.Dir, "DORIS_PASSWORD=" + password}
+	p.cmd.Env = append(env, "PATH="+os.Getenv("PATH"), "HOME="+p.cmd.Dir, "DORIS_PASSWORD="+password)
 	reader, writer := io.Pipe()
 	p.cmd.Stdout, p.cmd.Stderr = writer, writer
 	require.NoError(t, p.cmd.Start())
