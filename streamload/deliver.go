@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/dorisload/benthos-doris/streamload/decide"
@@ -24,6 +25,7 @@ type delivery struct {
 	base   string // of the labels; "" when the server makes them
 	begun  time.Time
 
+	direct    *url.URL // a BE that the first request goes to without asking an FE; nil: none
 	fe        int
 	attempts  int
 	polls     int
@@ -38,7 +40,7 @@ type delivery struct {
 
 // deliver sends a body until its fate is known or a bound is reached. Requests run under alive, waits end with ctx.
 func (c *Client) deliver(ctx, alive context.Context, b Batch, body *encode.Body) (Report, *Error) {
-	d := &delivery{Client: c, batch: b, body: body, begun: time.Now(), fe: c.frontends.first()}
+	d := &delivery{Client: c, batch: b, body: body, begun: time.Now()}
 	d.header = maps.Clone(c.header)
 	policy := c.policy
 	switch {
@@ -48,6 +50,14 @@ func (c *Client) deliver(ctx, alive context.Context, b Batch, body *encode.Body)
 		d.base = stableLabel(c.conf.LabelPrefix, b, body)
 	default:
 		d.base = randomLabel(c.conf.LabelPrefix)
+	}
+	if d.base != "" { // without a label nothing tells what became of a request, so it takes the way that is sure
+		d.direct = c.backends.take(body.Len())
+	}
+	if d.direct != nil {
+		d.fe = c.frontends.current()
+	} else {
+		d.fe = c.frontends.first()
 	}
 	c.conf.Observer.Started(b.Database, b.Table)
 	state, act := decide.Start(policy)
@@ -136,11 +146,10 @@ func (d *delivery) send(ctx context.Context, label string) decide.Event {
 	defer cancel()
 	l := transport.Load{Database: d.batch.Database, Table: d.batch.Table, Header: d.header, Body: d.body}
 	to := d.frontends.urls[d.fe]
-	if d.attempts == 0 && label != "" {
-		// A resend takes the way that is sure. And without a label nothing tells what became of a request.
-		l.Eager = true
-		if be := d.backends.take(d.body.Len()); be != nil {
-			to, l.Direct = be, true
+	if d.attempts == 0 { // a resend takes the way that is sure
+		l.Eager = label != ""
+		if d.direct != nil {
+			to, l.Direct = d.direct, true
 		}
 	}
 	d.attempts++

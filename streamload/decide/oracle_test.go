@@ -73,9 +73,9 @@ type oracle struct {
 	// Of the whole delivery:
 	resends     int  // sends after the first that count
 	staleBefore bool // the attempt before was one that met a stale connection
-	// unaskedBefore: an earlier attempt went to a BE without asking an FE, and was not taken.
-	unaskedBefore bool
-	sawOpenState  bool // PREPARE or PRECOMMITTED was polled since the last attempt
+	// astrayBefore: an earlier attempt went to a BE without asking an FE, and was not taken.
+	astrayBefore bool
+	sawOpenState bool // PREPARE or PRECOMMITTED was polled since the last attempt
 
 	// Of the current label:
 	label      int
@@ -113,11 +113,11 @@ func (o *oracle) feed(ev Event) error {
 		return nil
 	}
 	staleNow := ev.Kind == Attempted && ev.Attempt.Stale && !ev.Attempt.HasAnswer && ev.Attempt.Sent == NotSent
-	unasked := ev.Kind == Attempted && ev.Attempt.Direct && ev.Attempt.Sent == NotSent && !(ev.Attempt.HasAnswer && ev.Attempt.Load.Readable)
-	free := staleNow && !o.staleBefore || unasked && !o.unaskedBefore
+	astray := ev.Kind == Attempted && ev.Attempt.Direct && ev.Attempt.Sent == NotSent && !(ev.Attempt.HasAnswer && ev.Attempt.Load.Readable)
+	free := staleNow && !o.staleBefore || astray && !o.astrayBefore
 	if ev.Kind == Attempted {
 		o.staleBefore = staleNow
-		o.unaskedBefore = o.unaskedBefore || unasked
+		o.astrayBefore = o.astrayBefore || astray
 	}
 	evidence := o.learn(ev, before)
 	var err error

@@ -44,7 +44,7 @@ type State struct {
 	looks     int  // left after a cancelled label; 0 means not cancelled
 	refusals  int  // requests in a row that were refused before the body
 	stale     bool // the last request met a kept connection that was closed already
-	unasked   bool // a request that no FE was asked for was not taken
+	astray    bool // a request that no FE was asked for was not taken
 	capacity  bool
 	retryWait time.Duration // asked for by the last answer
 
@@ -111,9 +111,9 @@ func (s State) attempted(ev Event) (State, Action) {
 	s.capacity = a.HasAnswer && Classify(a.HTTPStatus, a.Load).Slow()
 	stale := a.Stale && a.Sent == NotSent && !a.HasAnswer
 	// The BE that an earlier load went to is gone, or is none any more. No FE has sent this load there, so an FE is to be asked now.
-	unasked := a.Direct && a.Sent == NotSent && !(a.HasAnswer && a.Load.Readable)
-	again := (stale && !s.stale || unasked && !s.unasked) && !s.cancelled && !over(ev.Now, s.policy.Backoff.MaxElapsed)
-	s.stale, s.unasked = stale, s.unasked || unasked
+	astray := a.Direct && a.Sent == NotSent && !(a.HasAnswer && a.Load.Readable)
+	again := (stale && !s.stale || astray && !s.astray) && !s.cancelled && !over(ev.Now, s.policy.Backoff.MaxElapsed)
+	s.stale, s.astray = stale, s.astray || astray
 	if a.Sent != NotSent {
 		s.used = true
 		s.refusals = 0
