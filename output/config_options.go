@@ -13,6 +13,7 @@ func (r *reader) options() streamload.Options {
 	o := streamload.Options{
 		Format:              read(r, p.FieldString, fieldFormat),
 		StripOuterArray:     read(r, p.FieldBool, fieldStripOuterArray),
+		SkipValidation:      !read(r, p.FieldBool, fieldValidateJSON),
 		JSONPaths:           read(r, p.FieldString, fieldJSONPaths),
 		JSONRoot:            read(r, p.FieldString, fieldJSONRoot),
 		NumAsString:         read(r, p.FieldBool, fieldNumAsString),

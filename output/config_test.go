@@ -189,7 +189,7 @@ func TestDefaultsAreThoseOfTheClient(t *testing.T) {
 	require.NoError(t, err)
 	want := streamload.DefaultConfig()
 	want.FEs, want.Username = []string{"fe"}, "root"
-	want.Observer, want.Grace = nil, 0
+	want.Observer, want.Grace, want.BackendAge = nil, 0, 0 // no fields
 	conf.client.Options.Columns, conf.client.Options.Partitions = nil, nil
 	conf.client.Options.TemporaryPartitions, conf.client.Options.Headers = nil, nil
 	require.Equal(t, want, conf.client)

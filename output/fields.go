@@ -63,6 +63,10 @@ func formatFields() []*service.ConfigField {
 		service.NewBoolField(fieldStripOuterArray).
 			Description("Send a JSON batch as one array instead. It wins when `read_json_by_line` is true too.").
 			Default(false),
+		service.NewBoolField(fieldValidateJSON).
+			Description("Check that each message is one valid JSON object, and fail the others by themselves. Without the check a message only has to begin with `{` and end with `}`, and one that is no valid JSON fails all messages of its load, or is stored in part: what follows a first object in a message is dropped by Doris without a word. Turn it off only for messages that come from a JSON encoder.").
+			Default(true).
+			Advanced(),
 		service.NewStringField(fieldJSONPaths).
 			Description("Where in the object the columns are, as a JSON array of paths in the order of `columns`.").
 			Default("").

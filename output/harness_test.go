@@ -89,7 +89,7 @@ func tryBuild(yaml string) (*built, error) {
 	}
 	b := &built{logs: &logBuffer{}}
 	mgr := service.MockResources(service.MockResourcesOptUseLogger(service.NewLoggerFromSlog(b.logs.slog())))
-	b.BatchOutput, b.policy, b.maxInFlight, err = construct(parsed, mgr)
+	b.BatchOutput, b.policy, b.maxInFlight, err = New(parsed, mgr)
 	return b, err
 }
 

@@ -239,7 +239,8 @@ func TestFrontendsThatAreDownShow(t *testing.T) {
 	t.Parallel()
 	e := cluster(t, emulator.Options{FEs: 2})
 	e.StopFE(0)
-	p := run(t, "fe_urls: [ \""+strings.Join(e.FEURLs(), "\", \"")+"\" ]\n"+target+fast, batchOf(`{"id":1}`), batchOf(`{"id":2}`))
+	// With group commit an FE is asked for each load.
+	p := run(t, "fe_urls: [ \""+strings.Join(e.FEURLs(), "\", \"")+"\" ]\ngroup_commit: sync_mode\n"+target+fast, batchOf(`{"id":1}`), batchOf(`{"id":2}`))
 	require.Equal(t, []string{"", ""}, p.results)
 	require.Equal(t, map[string]int64{
 		"doris_frontend_up{fe=" + strings.TrimPrefix(e.FEURLs()[0], "http://") + "}": 0,

@@ -94,6 +94,7 @@ func TestWhatIsNotKept(t *testing.T) {
 		{"an FE answers everything but loads", []emulator.Fault{{At: emulator.FEBeforeAnswer, Do: emulator.Reset}}, "max_retries: -1", "unavailable: "},
 		{"something is stored", []emulator.Fault{
 			{At: emulator.BEAfterCommit, Do: emulator.FEDown, Table: "a", Times: 1},
+			{At: emulator.BEHeaders, Do: emulator.Reset, Table: "b"}, // a BE begins nothing without an FE
 		}, "max_in_flight: 1", "1 of 2 messages were not loaded"},
 		{"Doris made the label", []emulator.Fault{
 			{At: emulator.BEAfterCommit, Do: emulator.FEDown, Times: 1}, {At: emulator.BEAnswer, Do: emulator.Reset},

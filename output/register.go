@@ -16,12 +16,13 @@ func init() {
 // Register adds the output to an environment under a name: lower case letters, digits and single underscores. An output that
 // has the name already is replaced without a word.
 func Register(env *service.Environment, name string) error {
-	return env.RegisterBatchOutput(name, Spec(), construct)
+	return env.RegisterBatchOutput(name, Spec(), New)
 }
 
-// construct reports every problem of a config at once. It opens no connection and starts no goroutine: a config may be constructed only to
-// be checked.
-func construct(parsed *service.ParsedConfig, mgr *service.Resources) (service.BatchOutput, service.BatchPolicy, int, error) {
+// New makes the output from a config that was parsed with Spec; it is what Register gives to Benthos. It returns how to batch, and how many
+// batches may be written at a time. The error names every problem of the config at once. It opens no connection and starts no goroutine: a
+// config may be constructed only to be checked.
+func New(parsed *service.ParsedConfig, mgr *service.Resources) (service.BatchOutput, service.BatchPolicy, int, error) {
 	conf, err := parseConfig(parsed)
 	if err != nil {
 		return nil, service.BatchPolicy{}, 0, err

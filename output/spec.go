@@ -18,6 +18,7 @@ const (
 	fieldFormat                = "format"
 	fieldReadJSONByLine        = "read_json_by_line"
 	fieldStripOuterArray       = "strip_outer_array"
+	fieldValidateJSON          = "validate_json"
 	fieldJSONPaths             = "jsonpaths"
 	fieldJSONRoot              = "json_root"
 	fieldNumAsString           = "num_as_string"

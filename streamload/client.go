@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,9 @@ import (
 type Client struct {
 	conf      Config
 	frontends *frontends
+	backends  *backends
+	header    http.Header // of every load, without its label
+	encoding  encode.Options
 	transport *transport.Transport
 	secrets   redact.Secrets
 	policy    decide.Policy
@@ -36,6 +40,9 @@ func New(conf Config) (*Client, error) {
 		conf:      conf,
 		pace:      newPace(conf.Backoff.Initial, conf.Backoff.Max),
 		frontends: newFrontends(fes, conf.Observer),
+		backends:  newBackends(conf.BackendAge),
+		header:    conf.Options.header(conf.Timeout),
+		encoding:  conf.Options.encoding(),
 		secrets:   redact.NewSecrets(conf.Username, conf.Password),
 		transport: transport.New(transport.Config{
 			Username:              conf.Username,
@@ -72,7 +79,7 @@ func (c *Client) Load(ctx context.Context, b Batch) (Report, error) {
 			Message: err.Error(), Reason: "not sent", Err: err,
 		}
 	}
-	body, rejected := encode.Encode(b.Rows, c.conf.Options.encoding())
+	body, rejected := encode.Encode(b.Rows, c.encoding)
 	if body.Rows() == 0 {
 		return Report{Database: b.Database, Table: b.Table}, &Error{
 			Class: decide.DataQuality, Stage: StageEncode, Database: b.Database, Table: b.Table, Rejected: rejected,
@@ -105,7 +112,8 @@ func result(report Report, failure *Error, rejected []RowError) (Report, error) 
 }
 
 func (b Batch) validate(unlabelled bool) error {
-	for what, name := range map[string]string{"database": b.Database, "table": b.Table} {
+	for _, part := range [...]struct{ what, name string }{{"database", b.Database}, {"table", b.Table}} {
+		what, name := part.what, part.name
 		switch name {
 		case "":
 			return fmt.Errorf("the %s name is empty", what)

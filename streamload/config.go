@@ -47,6 +47,9 @@ type Config struct {
 	Timeout time.Duration
 	// ConnectTimeout bounds a dial, and a TLS handshake. Default 10 s.
 	ConnectTimeout time.Duration
+	// BackendAge is how long a BE that an FE named for a load gets further small loads without asking an FE; a retry always asks. Default 10 s;
+	// -1 asks an FE for each load.
+	BackendAge time.Duration
 	// Grace is how long an attempt in flight may go on after the context is cancelled, to learn its fate. Default 2 s.
 	Grace time.Duration
 
@@ -76,6 +79,7 @@ func DefaultConfig() Config {
 		LabelPoll:      Backoff{200 * time.Millisecond, 5 * time.Second, 5 * time.Minute},
 		Timeout:        5 * time.Minute,
 		ConnectTimeout: 10 * time.Second,
+		BackendAge:     10 * time.Second,
 		Grace:          2 * time.Second,
 		Ledger:         LedgerLimits{MaxRows: 1_000_000, MaxAge: time.Hour},
 		Observer:       NopObserver{},
@@ -105,6 +109,12 @@ func (c *Config) setDefaults() {
 	}
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = d.ConnectTimeout
+	}
+	switch c.BackendAge {
+	case 0:
+		c.BackendAge = d.BackendAge
+	case -1:
+		c.BackendAge = 0
 	}
 	if c.Grace == 0 {
 		c.Grace = d.Grace
@@ -164,6 +174,9 @@ func (c *Config) validate() ([]*url.URL, error) {
 	}
 	if c.ConnectTimeout < 0 {
 		bad("connect_timeout", "is negative")
+	}
+	if c.BackendAge < 0 {
+		bad("backend_age", "is negative")
 	}
 	if c.Grace < 0 {
 		bad("grace", "is negative")

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/dorisload/benthos-doris/streamload/decide"
@@ -23,6 +25,7 @@ type delivery struct {
 	base   string // of the labels; "" when the server makes them
 	begun  time.Time
 
+	direct    *url.URL // a BE that the first request goes to without asking an FE; nil: none
 	fe        int
 	attempts  int
 	polls     int
@@ -37,8 +40,8 @@ type delivery struct {
 
 // deliver sends a body until its fate is known or a bound is reached. Requests run under alive, waits end with ctx.
 func (c *Client) deliver(ctx, alive context.Context, b Batch, body *encode.Body) (Report, *Error) {
-	d := &delivery{Client: c, batch: b, body: body, begun: time.Now(), fe: c.frontends.first()}
-	d.header = c.conf.Options.header(c.conf.Timeout)
+	d := &delivery{Client: c, batch: b, body: body, begun: time.Now()}
+	d.header = maps.Clone(c.header)
 	policy := c.policy
 	switch {
 	case policy.Unlabelled:
@@ -47,6 +50,14 @@ func (c *Client) deliver(ctx, alive context.Context, b Batch, body *encode.Body)
 		d.base = stableLabel(c.conf.LabelPrefix, b, body)
 	default:
 		d.base = randomLabel(c.conf.LabelPrefix)
+	}
+	if d.base != "" { // without a label nothing tells what became of a request, so it takes the way that is sure
+		d.direct = c.backends.take(body.Len())
+	}
+	if d.direct != nil {
+		d.fe = c.frontends.current()
+	} else {
+		d.fe = c.frontends.first()
 	}
 	c.conf.Observer.Started(b.Database, b.Table)
 	state, act := decide.Start(policy)
@@ -133,18 +144,32 @@ func (d *delivery) send(ctx context.Context, label string) decide.Event {
 	}
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout(d.conf.Timeout))
 	defer cancel()
+	l := transport.Load{Database: d.batch.Database, Table: d.batch.Table, Header: d.header, Body: d.body}
+	to := d.frontends.urls[d.fe]
+	if d.attempts == 0 { // a resend takes the way that is sure
+		l.Eager = label != ""
+		if d.direct != nil {
+			to, l.Direct = d.direct, true
+		}
+	}
 	d.attempts++
 	began := time.Now()
-	a := d.transport.Load(ctx, d.frontends.urls[d.fe], transport.Load{
-		Database: d.batch.Database, Table: d.batch.Table, Header: d.header, Body: d.body,
-	})
+	a := d.transport.Load(ctx, to, l)
+	switch {
+	case l.Direct && (a.Base == nil || a.Hops > 0):
+		d.backends.forget(to.Host)
+	case a.Hops > 0 && a.Base == nil:
+		d.backends.forget(a.Server)
+	case a.Hops > 0:
+		d.backends.learn(a.Base)
+	}
 	// Only a failure of the first hop says something about the FE, unless it was we who did not wait.
-	d.noFE = a.Hops == 0 && a.HTTPStatus == 0 && a.Sent == decide.NotSent
-	if !d.noFE || !errors.Is(ctx.Err(), context.Canceled) {
+	d.noFE = !l.Direct && a.Hops == 0 && a.HTTPStatus == 0 && a.Sent == decide.NotSent
+	if !l.Direct && (!d.noFE || !errors.Is(ctx.Err(), context.Canceled)) {
 		d.frontends.report(d.fe, !d.noFE)
 	}
 	d.last, d.lastTook = a, time.Since(began)
-	d.pace.leave(began, a.HasAnswer && a.Class().Slow(), a.HasAnswer && a.Load.Word == answer.Success)
+	d.pace.leave(began, a.HasAnswer && a.Base == nil && a.Class().Slow(), a.HasAnswer && a.Load.Word == answer.Success)
 	return decide.Event{Kind: decide.Attempted, Attempt: a.Attempt}
 }
 

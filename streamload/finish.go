@@ -105,7 +105,7 @@ func (d *delivery) stage(o decide.Outcome) Stage {
 		return StageStopped
 	case a.Trouble == decide.Unreachable || a.Trouble == decide.TLSFailed:
 		return StageConnect
-	case a.Sent == decide.NotSent && a.Hops == 0, a.Trouble == decide.BadRedirect:
+	case a.Sent == decide.NotSent && a.Hops == 0 && !a.Direct, a.Trouble == decide.BadRedirect:
 		return StageFrontend
 	default:
 		return StageLoad

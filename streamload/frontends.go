@@ -69,6 +69,20 @@ func (f *frontends) first() int {
 	return f.up(int(f.next.Add(1) % n))
 }
 
+// current is the FE that a load would start at, without taking its turn: one that may not need an FE at all.
+func (f *frontends) current() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := len(f.urls)
+	i := int((f.next.Load() + 1) % uint32(n)) //nolint:gosec // a config has few FEs
+	for k := range n {
+		if at := (i + k) % n; f.health[at].down == 0 {
+			return at
+		}
+	}
+	return i
+}
+
 // after is the FE to try after the i-th.
 func (f *frontends) after(i int) int { return f.up((i + 1) % len(f.urls)) }
 

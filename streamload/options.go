@@ -18,6 +18,9 @@ type Options struct {
 	// Format of the rows: "json" (default) or "csv".
 	Format string
 
+	// SkipValidation reduces the check of a JSON row to its frame: it begins with "{" and ends with "}". A row that is no valid JSON then
+	// fails the whole load at the server, or worse: what follows a first document in a row is dropped without a word.
+	SkipValidation bool
 	// StripOuterArray sends a JSON batch as one array; otherwise it is one object a line (read_json_by_line).
 	StripOuterArray bool
 	// JSONPaths, JSONRoot, NumAsString and FuzzyParse are the headers.
@@ -244,7 +247,7 @@ func (o Options) header(timeout time.Duration) http.Header {
 }
 
 func (o Options) encoding() encode.Options {
-	e := encode.Options{StripOuterArray: o.StripOuterArray}
+	e := encode.Options{StripOuterArray: o.StripOuterArray, SkipValidation: o.SkipValidation}
 	if o.Format == "csv" {
 		e.Format = encode.CSV
 		e.ColumnSeparator, e.LineDelimiter = o.separators()

@@ -71,6 +71,21 @@ func TestBounds(t *testing.T) {
 			{1, attempt(Attempt{Trouble: ConnectionLost, Stale: true}), resendAction(0, 0)},
 			{2, attempt(Attempt{Trouble: ConnectionLost, Stale: true}), nack(RetriesUsed, false)},
 		}},
+		{"a BE that no FE was asked for is gone: an FE is asked at once and it is not counted, once", func(p *Policy) { p.MaxRetries = 1 }, []turn{
+			{0, attempt(Attempt{Trouble: Unreachable, Direct: true}), Action{Kind: Send}},
+			{1, attempt(Attempt{Trouble: Unreachable, Direct: true}), resendAction(0, 0)},
+			{2, attempt(Attempt{Trouble: Unreachable}), nack(RetriesUsed, false)},
+		}},
+		{"somebody else has the address of a BE that no FE was asked for", func(p *Policy) { p.MaxRetries = 0 }, []turn{
+			{0, attempt(Attempt{Direct: true, HasAnswer: true, HTTPStatus: 404}), Action{Kind: Send}},
+			{1, attempt(Attempt{Trouble: Unreachable}), nack(RetriesUsed, false)},
+		}},
+		{"a refusal in Doris' words counts, also by a BE that no FE was asked for", func(p *Policy) { p.MaxRetries = 0 }, []turn{
+			{0, attempt(Attempt{Direct: true, HasAnswer: true, HTTPStatus: 200, Load: answer.ParseLoad([]byte(fail))}), nack(RetriesUsed, false)},
+		}},
+		{"what may have left counts, also to a BE that no FE was asked for", func(p *Policy) { p.MaxRetries = 0 }, []turn{
+			{0, attempt(Attempt{Trouble: ConnectionLost, Direct: true, Sent: MaybeReceived}), pollAction(0, poll0)},
+		}},
 		{"a stale connection after max_elapsed_time is the end", minute, []turn{
 			{61 * time.Second, attempt(Attempt{Trouble: ConnectionLost, Stale: true}), nack(TimeUsed, false)},
 		}},

@@ -39,6 +39,7 @@ type ClassRow struct {
 	Note string
 
 	http    int
+	code    string // how a status of Load spells http
 	trouble Trouble
 }
 
@@ -47,7 +48,7 @@ func text(c Class, pattern, note string) ClassRow {
 }
 
 func status(c Class, code int, note string) ClassRow {
-	return ClassRow{Class: c, Pattern: fmt.Sprintf("HTTP %d", code), Note: note, http: code}
+	return ClassRow{Class: c, Pattern: fmt.Sprintf("HTTP %d", code), Note: note, http: code, code: fmt.Sprintf("code %d", code)}
 }
 
 func trouble(c Class, t Trouble, what, note string) ClassRow {
@@ -183,7 +184,7 @@ func Classify(httpStatus int, a answer.Load) Class {
 		}
 	}
 	for _, r := range classTable {
-		if r.http != 0 && (r.http == httpStatus || a.Status == fmt.Sprintf("code %d", r.http)) {
+		if r.http != 0 && (r.http == httpStatus || a.Status == r.code) {
 			return r.Class
 		}
 	}

@@ -81,6 +81,8 @@ type Attempt struct {
 	// Stale is true when a kept connection turned out to be closed before anything came of the request: nothing was sent, and a
 	// new connection will most likely do.
 	Stale bool
+	// Direct is true when the request went to a BE without asking an FE for one: to a BE that an FE had named for an earlier load.
+	Direct bool
 	// WholeBody is true when every byte of the body left.
 	WholeBody bool
 	// HasAnswer is true when a whole HTTP answer came.

@@ -60,6 +60,7 @@ func (m *model) deliverMoves(c client, d doris, as func(string) func(node)) {
 func (m *model) unsentMoves(c client, d doris, as func(string) func(node)) {
 	m.attempted(c, d, Attempt{Trouble: Unreachable}, as("no server is reached"))
 	m.attempted(c, d, Attempt{Trouble: ConnectionLost, Stale: true}, as("the kept connection was closed"))
+	m.attempted(c, d, Attempt{Trouble: Unreachable, Direct: true}, as("the BE of an earlier load is gone"))
 	m.attempted(c, d, refusal(says(answer.Failure, 0)), as("the FE refuses"))
 	m.attempted(c, d, refusal(says(answer.Failure, -1)), as("the BE refuses before the body"))
 	if !d.slots[0].free() {

@@ -71,8 +71,10 @@ type oracle struct {
 	steps     int
 
 	// Of the whole delivery:
-	resends      int  // sends after the first that count
-	staleBefore  bool // the attempt before was one that met a stale connection
+	resends     int  // sends after the first that count
+	staleBefore bool // the attempt before was one that met a stale connection
+	// astrayBefore: an earlier attempt went to a BE without asking an FE, and was not taken.
+	astrayBefore bool
 	sawOpenState bool // PREPARE or PRECOMMITTED was polled since the last attempt
 
 	// Of the current label:
@@ -111,9 +113,11 @@ func (o *oracle) feed(ev Event) error {
 		return nil
 	}
 	staleNow := ev.Kind == Attempted && ev.Attempt.Stale && !ev.Attempt.HasAnswer && ev.Attempt.Sent == NotSent
-	free := staleNow && !o.staleBefore
+	astray := ev.Kind == Attempted && ev.Attempt.Direct && ev.Attempt.Sent == NotSent && !(ev.Attempt.HasAnswer && ev.Attempt.Load.Readable)
+	free := staleNow && !o.staleBefore || astray && !o.astrayBefore
 	if ev.Kind == Attempted {
 		o.staleBefore = staleNow
+		o.astrayBefore = o.astrayBefore || astray
 	}
 	evidence := o.learn(ev, before)
 	var err error

@@ -78,6 +78,7 @@ func randomAttempt(s source) Attempt {
 		RetryAfter: pick[time.Duration](s, 0, 0, 0, time.Second, time.Hour),
 	}
 	a.Stale = a.Sent == NotSent && !chance(s, 3)
+	a.Direct = chance(s, 4)
 	if a.HasAnswer {
 		a.Load = randomLoad(s)
 	}

@@ -44,6 +44,7 @@ type State struct {
 	looks     int  // left after a cancelled label; 0 means not cancelled
 	refusals  int  // requests in a row that were refused before the body
 	stale     bool // the last request met a kept connection that was closed already
+	astray    bool // a request that no FE was asked for was not taken
 	capacity  bool
 	retryWait time.Duration // asked for by the last answer
 
@@ -109,8 +110,10 @@ func (s State) attempted(ev Event) (State, Action) {
 	s.retryWait = min(a.RetryAfter, maxRetryAfter)
 	s.capacity = a.HasAnswer && Classify(a.HTTPStatus, a.Load).Slow()
 	stale := a.Stale && a.Sent == NotSent && !a.HasAnswer
-	again := stale && !s.stale && !s.cancelled && !over(ev.Now, s.policy.Backoff.MaxElapsed)
-	s.stale = stale
+	// The BE that an earlier load went to is gone, or is none any more. No FE has sent this load there, so an FE is to be asked now.
+	astray := a.Direct && a.Sent == NotSent && !(a.HasAnswer && a.Load.Readable)
+	again := (stale && !s.stale || astray && !s.astray) && !s.cancelled && !over(ev.Now, s.policy.Backoff.MaxElapsed)
+	s.stale, s.astray = stale, s.astray || astray
 	if a.Sent != NotSent {
 		s.used = true
 		s.refusals = 0
@@ -134,7 +137,7 @@ func (s State) attempted(ev Event) (State, Action) {
 		s.refusals++
 		return s.resend(ev.Now, !s.used)
 	case again:
-		return s.send(Action{}) // no attempt was made yet, so it does not count as one; once in a row
+		return s.send(Action{}) // no attempt was made yet, so it does not count as one: once in a row, or once at all without an FE
 	case a.Sent == NotSent:
 		s.refusals++
 		return s.resend(ev.Now, false)

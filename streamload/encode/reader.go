@@ -9,17 +9,30 @@ import (
 )
 
 const (
-	// chunkSize is how many bytes WriteTo passes on at a time when rows are
-	// small.
+	// chunkSize is how many bytes WriteTo copies together when rows are small.
 	chunkSize = 128 << 10
 	// directRow is the length in bytes from which on WriteTo passes a row on as
 	// it is, without copying it into a chunk.
 	directRow = 32 << 10
+	// vectorRow is that length where a writer takes several pieces at once. A
+	// piece costs the system about as much as copying this many bytes.
+	vectorRow = 2 << 10
+	// vectorSize is how many bytes are handed to such a writer at once.
+	vectorSize = 256 << 10
 )
+
+// vectorWriter is a writer that takes several pieces of a body at once. It may
+// change the slice, not the pieces.
+type vectorWriter interface {
+	WriteVector(pieces [][]byte) (int64, error)
+}
 
 var errClosed = errors.New("encode: read of a body that is closed")
 
-var chunks = sync.Pool{New: func() any { return new([chunkSize]byte) }}
+var (
+	chunks  = sync.Pool{New: func() any { return new([chunkSize]byte) }}
+	vectors = sync.Pool{New: func() any { return new([][]byte) }}
+)
 
 // rowReader reads a body out of its rows. Its methods must not be called at the
 // same time, but for Close.
@@ -100,10 +113,25 @@ func (r *rowReader) Read(p []byte) (int, error) {
 }
 
 // WriteTo implements io.WriterTo. It writes what has not been read yet: large
-// rows as they are, small ones in chunks. After an error the reader is of no
-// further use.
+// rows as they are, small ones in chunks, and both together where w has
+// WriteVector. After an error the reader is of no further use.
 func (r *rowReader) WriteTo(w io.Writer) (int64, error) {
-	var written int64
+	// An HTTP client calls this when it has read the whole body, to see that
+	// nothing is left; no chunk is needed for that.
+	for len(r.piece) == 0 {
+		if !r.next() {
+			return 0, nil
+		}
+	}
+	chunk := chunks.Get().(*[chunkSize]byte)
+	defer chunks.Put(chunk)
+	if v, ok := w.(vectorWriter); ok {
+		return r.writeVectors(v, chunk)
+	}
+	return r.writeChunks(w, chunk)
+}
+
+func (r *rowReader) writeChunks(w io.Writer, chunk *[chunkSize]byte) (written int64, err error) {
 	write := func(p []byte) error {
 		if r.closed.Load() {
 			return errClosed
@@ -115,16 +143,6 @@ func (r *rowReader) WriteTo(w io.Writer) (int64, error) {
 		}
 		return err
 	}
-
-	// An HTTP client calls this when it has read the whole body, to see that
-	// nothing is left; no chunk is needed for that.
-	for len(r.piece) == 0 {
-		if !r.next() {
-			return 0, nil
-		}
-	}
-	chunk := chunks.Get().(*[chunkSize]byte)
-	defer chunks.Put(chunk)
 	used := 0
 	for {
 		used += r.whole(chunk[used:], directRow)
@@ -157,6 +175,64 @@ func (r *rowReader) WriteTo(w io.Writer) (int64, error) {
 		return written, nil
 	}
 	return written, write(chunk[:used])
+}
+
+// writeVectors writes large rows from where they are and what stands between
+// them out of the chunk, many at a time.
+func (r *rowReader) writeVectors(w vectorWriter, chunk *[chunkSize]byte) (written int64, err error) {
+	pieces := vectors.Get().(*[][]byte)
+	defer func() {
+		clear((*pieces)[:cap(*pieces)]) // the pool must not keep the rows alive
+		vectors.Put(pieces)
+	}()
+	for more := true; more; {
+		vector, size := (*pieces)[:0], 0
+		// chunk[from:used] is what was copied since the last row.
+		from, used := 0, 0
+		copied := func() {
+			if used > from {
+				vector = append(vector, chunk[from:used])
+				from = used
+			}
+		}
+		for size < vectorSize && used < chunkSize {
+			n := r.whole(chunk[used:], vectorRow)
+			used, size = used+n, size+n
+			if len(r.piece) == 0 {
+				if more = r.next(); !more {
+					break
+				}
+				continue
+			}
+			if len(r.piece) >= vectorRow {
+				copied()
+				vector = append(vector, r.piece)
+				size += len(r.piece)
+				r.piece = nil
+				continue
+			}
+			n = copy(chunk[used:], r.piece)
+			used, size = used+n, size+n
+			r.piece = r.piece[n:]
+		}
+		copied()
+		*pieces = vector
+		if r.closed.Load() {
+			return written, errClosed
+		}
+		if size == 0 {
+			continue
+		}
+		n, err := w.WriteVector(vector)
+		written += n
+		if err == nil && n != int64(size) {
+			err = io.ErrShortWrite
+		}
+		if err != nil {
+			return written, err
+		}
+	}
+	return written, nil
 }
 
 // Close implements io.Closer.

@@ -94,7 +94,7 @@ func TestSuccessWithoutTheRowsIsNoAck(t *testing.T) {
 func TestLoadsRotateOverTheFEs(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, emulator.Options{FEs: 3, BEs: 2})
-	client, _ := c.client()
+	client, _ := c.client(askFEs)
 	for range 9 {
 		_, err := client.Load(within(t, ended), batch(1))
 		require.NoError(t, err)
@@ -109,7 +109,7 @@ func TestLoadsRotateOverTheFEs(t *testing.T) {
 func TestFEFailsOverAndComesBack(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, emulator.Options{FEs: 2})
-	client, j := c.client()
+	client, j := c.client(askFEs)
 	load := func() streamload.Report {
 		report, err := client.Load(within(t, ended), batch(1))
 		require.NoError(t, err)
@@ -152,7 +152,7 @@ func TestAnFEThatRefusesIsFollowedByTheNextAtOnce(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}))
 	t.Cleanup(shut.Close)
-	client, _ := newClient(t, c.through([]string{shut.URL, c.FEURL()}))
+	client, _ := newClient(t, c.through([]string{shut.URL, c.FEURL()}, askFEs))
 	for range 4 {
 		_, err := client.Load(within(t, ended), batch(1))
 		require.NoError(t, err)
@@ -219,7 +219,7 @@ func TestStateIsAskedAtAnotherFE(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, emulator.Options{FEs: 2})
 	c.SwitchMaster() // to fe2, so that it can answer alone
-	client, j := c.client()
+	client, j := c.client(askFEs)
 	_, err := client.Load(within(t, ended), batch(1)) // by fe2; the next one goes by fe1
 	require.NoError(t, err)
 	require.Equal(t, "fe2", c.puts("fe")[0].Server)

@@ -105,6 +105,9 @@ func (c *cluster) client(change ...func(*streamload.Config)) (*streamload.Client
 	return newClient(c.t, c.config(change...))
 }
 
+// askFEs makes every load ask an FE for a BE.
+func askFEs(conf *streamload.Config) { conf.BackendAge = -1 }
+
 func newClient(t *testing.T, conf streamload.Config) (*streamload.Client, *journal) {
 	t.Helper()
 	j := &journal{}

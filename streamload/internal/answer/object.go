@@ -3,7 +3,6 @@ package answer
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"strconv"
 	"strings"
 	"unicode"
@@ -35,63 +34,119 @@ func parseObject(body []byte) (object, bool) {
 	if len(body) < 2 || body[0] != '{' {
 		return nil, false
 	}
-	dec := json.NewDecoder(bytes.NewReader(body))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+	if !json.Valid(body) {
 		return nil, false
 	}
-	var o object
-	for dec.More() {
+	// What is valid needs no more than to find where keys and values end.
+	o := make(object, 0, 24)
+	for at := skipSpace(body, 1); body[at] != '}'; {
 		if len(o) == maxMembers {
 			return nil, false
 		}
-		t, err := dec.Token()
-		if err != nil {
-			return nil, false
+		end := valueEnd(body, at)
+		key := text(body[at:end])
+		at = skipSpace(body, skipSpace(body, end)+1) // behind the colon
+		end = valueEnd(body, at)
+		o = append(o, member{key, body[at:end:end]})
+		if at = skipSpace(body, end); body[at] == ',' {
+			at = skipSpace(body, at+1)
 		}
-		key, ok := t.(string)
-		if !ok {
-			return nil, false
-		}
-		var raw json.RawMessage
-		if err := dec.Decode(&raw); err != nil {
-			return nil, false
-		}
-		o = append(o, member{key, raw})
-	}
-	if t, err := dec.Token(); err != nil || t != json.Delim('}') {
-		return nil, false
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, false
 	}
 	return o, true
 }
 
-// all returns the values of the first name that is there: each name exactly as written first, then in any letter case.
-func (o object) all(names ...string) (values []json.RawMessage) {
-	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
-		for _, name := range names {
-			for _, m := range o {
-				if same(m.key, name) {
-					values = append(values, m.raw)
+// skipSpace is where the next byte is that is no white space, at or after a position in valid JSON.
+func skipSpace(b []byte, at int) int {
+	for b[at] == ' ' || b[at] == '\n' || b[at] == '\r' || b[at] == '\t' {
+		at++
+	}
+	return at
+}
+
+// valueEnd is where the value ends that begins at a position in a valid object.
+func valueEnd(b []byte, at int) int {
+	for depth := 0; ; at++ {
+		switch b[at] {
+		case '"':
+			for at++; b[at] != '"'; at++ {
+				if b[at] == '\\' {
+					at++
 				}
 			}
-			if len(values) > 0 {
-				return values
+			if depth == 0 {
+				return at + 1
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 { // that of the object: a number or a word ends before it
+				return at
+			}
+			if depth--; depth == 0 {
+				return at + 1
+			}
+		case ',', ' ', '\n', '\r', '\t':
+			if depth == 0 {
+				return at
 			}
 		}
 	}
-	return nil
+}
+
+// text is the content of a string of valid JSON.
+func text(raw []byte) string {
+	plain := raw[1 : len(raw)-1]
+	for _, c := range plain {
+		if c == '\\' || c >= utf8.RuneSelf {
+			var s string
+			_ = json.Unmarshal(raw, &s)
+			return s
+		}
+	}
+	return string(plain)
+}
+
+// all returns the values of the first name that is there: each name exactly as written first, then in any letter case.
+func (o object) all(names ...string) (values []json.RawMessage) {
+	name, same, ok := o.named(names)
+	if !ok {
+		return nil
+	}
+	for _, m := range o {
+		if same(m.key, name) {
+			values = append(values, m.raw)
+		}
+	}
+	return values
 }
 
 // find returns the first of all.
 func (o object) find(names ...string) (json.RawMessage, bool) {
-	values := o.all(names...)
-	if len(values) == 0 {
-		return nil, false
+	if name, same, ok := o.named(names); ok {
+		for _, m := range o {
+			if same(m.key, name) {
+				return m.raw, true
+			}
+		}
 	}
-	return values[0], true
+	return nil, false
 }
+
+// named finds which of the names is there, and how it is to be compared.
+func (o object) named(names []string) (name string, same func(a, b string) bool, ok bool) {
+	for _, same := range [...]func(a, b string) bool{equal, strings.EqualFold} {
+		for _, name := range names {
+			for _, m := range o {
+				if same(m.key, name) {
+					return name, same, true
+				}
+			}
+		}
+	}
+	return "", nil, false
+}
+
+func equal(a, b string) bool { return a == b }
 
 // contradict is true when the values do not all say the same.
 func contradict(values []json.RawMessage) bool {
@@ -122,12 +177,8 @@ func (o object) number(name string) int64 {
 
 // plainText is a string's content, "" for null, and the JSON text of anything else.
 func plainText(raw json.RawMessage) string {
-	var s string
 	if len(raw) > 0 && raw[0] == '"' {
-		if json.Unmarshal(raw, &s) == nil {
-			return s
-		}
-		return ""
+		return text(raw)
 	}
 	if string(raw) == "null" {
 		return ""

@@ -31,7 +31,16 @@ type Load struct {
 	// Header has the load's own headers; Expect, Authorization and the length are added.
 	Header http.Header
 	Body   Body
+	// Direct says that the address is that of a BE: one that an FE has sent us to before, see Base.
+	Direct bool
+	// Eager lets a small body go to a server that is known to store without waiting until it asks for it. That saves a turn on the wire; but
+	// where the connection proves to be closed, the body may have left. So it is for loads whose label can be asked for.
+	Eager bool
 }
+
+// eagerBody is the length in bytes up to which a body may go unasked. A server that refuses it early and closes loses its own answer when much
+// of the body is still unread; this little is read with the head.
+const eagerBody = 32 << 10
 
 // Attempt is what came of one request to load.
 type Attempt struct {
@@ -39,6 +48,9 @@ type Attempt struct {
 	// Server is the host:port that the last word came from, or should have come from; Secure is true when it speaks TLS.
 	Server string
 	Secure bool
+	// Base is the address of the server that answered, without the part of the path that names the call, if it can be used for other
+	// loads without asking an FE; nil if not.
+	Base *url.URL
 	// Hops is how many redirects were followed.
 	Hops int
 	// ContentType of the answer.
@@ -48,12 +60,12 @@ type Attempt struct {
 }
 
 // Load sends a load to an FE and follows it to a BE. The context bounds all of it.
-func (t *Transport) Load(ctx context.Context, fe *url.URL, l Load) Attempt {
-	at := Path(fe, l.Database, l.Table, "_stream_load")
+func (t *Transport) Load(ctx context.Context, base *url.URL, l Load) Attempt {
+	at := Path(base, l.Database, l.Table, "_stream_load")
 	left := false // some of the body left at an earlier hop
 	for hops := 0; ; hops++ {
 		a, to := t.put(ctx, at, l, hops)
-		a.Hops = hops
+		a.Hops, a.Direct = hops, l.Direct
 		if left && a.Sent == decide.NotSent {
 			a.Sent, a.Stale = decide.MaybeReceived, false
 			if a.HasAnswer {
@@ -82,7 +94,8 @@ func (t *Transport) put(ctx context.Context, at *url.URL, l Load, hop int) (Atte
 	trace := &hopTrace{}
 	hooks := trace.hooks()
 	client := t.back
-	if hop == 0 {
+	front := hop == 0 && !l.Direct
+	if front {
 		client = t.front
 		wait := time.AfterFunc(t.conf.FEWait, func() { cancel(errNoFEAnswer) })
 		defer wait.Stop()
@@ -95,17 +108,25 @@ func (t *Transport) put(ctx context.Context, at *url.URL, l Load, hop int) (Atte
 		}
 		req.Header[name] = values
 	}
-	req.Header["Expect"] = []string{"100-continue"}
+	if l.Eager && !front && body.length > 0 && body.length <= eagerBody && t.storers.has(at) {
+		trace.eager = true
+	} else {
+		req.Header["Expect"] = []string{"100-continue"}
+	}
 	req.Body, req.ContentLength = body, body.length
 	if body.length == 0 {
 		req.Body = http.NoBody // any other body of no length is sent in chunks
 	}
 	// An FE's connection is of no use after an answer without a body, and saying so makes sure that none is sent, also where
 	// a TLS proxy hides the answer from withholdConn.
-	req.Close = hop == 0
+	req.Close = front
 
 	resp, err := client.RoundTrip(req)
 	body.answered()
+	stores := false
+	if !front {
+		defer func() { t.storers.report(at, stores) }()
+	}
 	if err != nil {
 		err = explain(ctx, err)
 		a := t.unanswered(at, hop, body, err)
@@ -145,7 +166,16 @@ func (t *Transport) put(ctx context.Context, at *url.URL, l Load, hop int) (Atte
 	a.HTTPStatus, a.RetryAfter = resp.StatusCode, retry
 	a.ContentType = resp.Header.Get("Content-Type")
 	a.Load = answer.ParseLoad(text)
+	if stores = stored(a.Attempt); stores {
+		a.Base = Base(at, l.Database, l.Table)
+	}
 	return a, nil
+}
+
+// stored is true when the answer can only be that of a server that stores.
+func stored(a decide.Attempt) bool {
+	return a.Sent == decide.Answered && a.WholeBody && a.HTTPStatus == http.StatusOK &&
+		(a.Load.Word == answer.Success || a.Load.Word == answer.PublishTimeout)
 }
 
 // facts is how much of the body may have left. After it nothing more of it leaves.

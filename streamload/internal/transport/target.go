@@ -21,6 +21,20 @@ func Path(base *url.URL, segments ...string) *url.URL {
 	return &url.URL{Scheme: base.Scheme, Host: base.Host, Path: plain.String(), RawPath: raw.String()}
 }
 
+// Base is the base of which Path makes the address of a load; nil when it has none, because the address says more than that.
+func Base(at *url.URL, database, table string) *url.URL {
+	call := Path(&url.URL{}, database, table, "_stream_load")
+	raw, ok := strings.CutSuffix(at.EscapedPath(), call.EscapedPath())
+	if !ok || at.RawQuery != "" {
+		return nil
+	}
+	plain, err := url.PathUnescape(raw)
+	if err != nil {
+		return nil
+	}
+	return &url.URL{Scheme: at.Scheme, Host: at.Host, Path: plain, RawPath: raw}
+}
+
 // ParseFE reads the address of an FE: http or https, a host, maybe a port and a path prefix. User info, query and
 // fragment have no place in it. Without a scheme it is http.
 func ParseFE(s string) (*url.URL, error) {

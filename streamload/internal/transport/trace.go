@@ -9,6 +9,7 @@ import (
 type hopTrace struct {
 	reused   atomic.Bool // the connection was used before
 	answered atomic.Bool // at least one byte came back
+	eager    bool        // the body does not wait: nothing is withheld
 }
 
 func (h *hopTrace) hooks() *httptrace.ClientTrace {
@@ -16,7 +17,10 @@ func (h *hopTrace) hooks() *httptrace.ClientTrace {
 		GotConn: func(info httptrace.GotConnInfo) {
 			h.reused.Store(info.Reused)
 			if c, ok := info.Conn.(*withholdConn); ok {
-				c.armed.Store(true)
+				c.armed.Store(!h.eager)
+				if h.eager {
+					c.keepHead()
+				}
 			}
 		},
 		GotFirstResponseByte: func() { h.answered.Store(true) },

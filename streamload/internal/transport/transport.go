@@ -4,7 +4,7 @@
 // How a body is kept from a server that redirects: every hop is a PUT with "Expect: 100-continue" and the real Content-Length.
 // At an FE the body leaves only after "100 Continue", however long that takes; at the hops behind it, it leaves after
 // ContinueWait as well, because some servers and proxies do not know Expect. A server that answers at once gets no body byte
-// (see withholdConn). The other way, a PUT without a body to find the BE, was not taken: what is configured as an FE may in
+// (see withholdConn). Only a server that has just stored a load gets a small body at once (see Load.Eager). The other way, a PUT without a body to find the BE, was not taken: what is configured as an FE may in
 // truth be a BE or a proxy that answers by itself, and it would store, and report as a success, a load of no rows under our label.
 package transport
 
@@ -46,6 +46,8 @@ type Transport struct {
 	back *http.Transport
 	// calls is for everything that has no body.
 	calls *http.Transport
+	// storers are the servers that take a small body unasked.
+	storers storers
 }
 
 // never is longer than any load; ExpectContinueTimeout has no value for "no limit".

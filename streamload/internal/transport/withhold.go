@@ -25,6 +25,9 @@ type withholdConn struct {
 	held    []byte // received, and not examined to the end
 	pending []byte // to be delivered before anything else
 	err     error  // to be returned after pending
+	// Only the one writing goroutine of net/http uses these, and before it gets a request, who gives it.
+	keeping bool   // the head of a request
+	kept    []byte // so far
 }
 
 // maxHeld bounds what is held back of answers whose end does not come; net/http gives up on them itself.
