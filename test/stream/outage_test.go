@@ -145,6 +145,7 @@ func TestAnOutageIsNoReasonForDeadLetters(t *testing.T) {
 	defer cancel()
 	require.NoError(t, send(ctx, service.MessageBatch{service.NewMessage([]byte(order(1)))}))
 	c.StopFE(0)
+	c.StopBE(0) // where the next load would go without asking an FE
 	sent := make(chan error, 1)
 	go func() {
 		sent <- send(ctx, service.MessageBatch{service.NewMessage([]byte(order(2))), service.NewMessage([]byte("bad"))})
@@ -152,6 +153,7 @@ func TestAnOutageIsNoReasonForDeadLetters(t *testing.T) {
 	eventually(t, func() bool { return p.logs.attemptsToConnect() > 1 })
 	_, err = os.Stat(path)
 	require.ErrorIs(t, err, os.ErrNotExist)
+	require.NoError(t, c.StartBE(0))
 	require.NoError(t, c.StartFE(0))
 	require.NoError(t, wait(t, sent))
 	require.NoError(t, s.StopWithin(ended))
@@ -204,7 +206,7 @@ output:
 `+c.output("max_retries: -1"))
 		text, err := os.ReadFile(yaml)
 		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(yaml, []byte(strings.Replace(string(text), "shutdown_timeout: 20s", "shutdown_timeout: 2s", 1)), 0o600))
+		require.NoError(t, os.WriteFile(yaml, append([]byte("shutdown_timeout: 2s\n"), text...), 0o600))
 		p := start(t, "benthos-doris", "run", yaml)
 		eventually(t, func() bool { return c.Count(db, "orders") > 30 })
 		c.StopFE(0)
@@ -310,7 +312,7 @@ input:
     count: 500
     mapping: root.id = counter()
 output:
-`+output([]string{g.address}, "max_retries: -1", "max_in_flight: 4"))
+`+output([]string{g.address}, "username: "+c.user, "max_retries: -1", "max_in_flight: 4"))
 	s := p.start(t.Context())
 	eventually(t, func() bool { return c.Count(db, "orders") > 20 })
 	g.set(false)

@@ -19,7 +19,7 @@ func deadLetters(t *testing.T, c *cluster, orders string) (letters []map[string]
 	require.NoError(t, err)
 	dead := filepath.Join(t.TempDir(), "dead-letters.jsonl")
 	began := time.Now()
-	p := startWith(t, []string{"ORDERS=" + orders, "DEAD_LETTERS=" + dead, "DORIS_FE=" + c.FEURL(), "DORIS_USER=" + user}, "benthos-doris", "run", config)
+	p := startWith(t, []string{"ORDERS=" + orders, "DEAD_LETTERS=" + dead, "DORIS_FE=" + c.FEURL(), "DORIS_USER=" + c.user}, "benthos-doris", "run", config)
 	p.wait()
 	took = time.Since(began)
 	text, err := os.ReadFile(dead)

@@ -35,7 +35,7 @@ func recipe(t *testing.T, page, heading string) string {
 func (c *cluster) cook(yaml string, more map[string]string) *pipeline {
 	c.t.Helper()
 	p := &pipeline{t: c.t, b: service.NewEnvironment().NewStreamBuilder(), logs: &logs{}}
-	values := map[string]string{"DORIS_FE": c.FEURL(), "DORIS_USER": user, "DORIS_PASSWORD": password}
+	values := map[string]string{"DORIS_FE": c.FEURL(), "DORIS_USER": c.user, "DORIS_PASSWORD": password}
 	maps.Copy(values, more)
 	p.b.SetEnvVarLookupFunc(func(name string) (string, bool) { v, ok := values[name]; return v, ok })
 	require.NoError(c.t, p.b.SetYAML("logger: { level: NONE }\n"+yaml))
