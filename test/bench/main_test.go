@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"testing"
@@ -34,7 +35,7 @@ func self(tb testing.TB, role string, env ...string) (cmd *exec.Cmd, in, out *os
 	require.NoError(tb, err)
 	out, childOut, err := os.Pipe()
 	require.NoError(tb, err)
-	cmd = exec.Command(name)
+	cmd = exec.CommandContext(context.Background(), name) //nolint:usetesting // it ends with its input, after the test's own context
 	cmd.Env = append(append(os.Environ(), roleVariable+"="+role), env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = childIn, childOut, os.Stderr
 	tb.Cleanup(func() {

@@ -3,7 +3,6 @@
 package bench
 
 import (
-	"context"
 	"runtime"
 	"slices"
 	"sync"
@@ -60,7 +59,7 @@ func run(tb testing.TB, w workload, rows [][]byte, p peer) sample {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(w.batches); i = next.Add(1) - 1 {
 				at := time.Now()
-				if err := p.load(context.Background(), batches[i]); err != nil {
+				if err := p.load(tb.Context(), batches[i]); err != nil {
 					fail <- err
 					return
 				}

@@ -4,7 +4,6 @@ package bench
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -65,7 +64,7 @@ func runMemory() {
 			var wg sync.WaitGroup
 			for _, one := range batches {
 				wg.Go(func() {
-					if err := p.load(context.Background(), one); err != nil {
+					if err := p.load(b.Context(), one); err != nil {
 						fmt.Fprintln(os.Stderr, err)
 						os.Exit(1)
 					}
@@ -84,7 +83,7 @@ func peakMemory() int64 {
 	if err != nil {
 		panic(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		if value, ok := strings.CutPrefix(lines.Text(), "VmHWM:"); ok {
 			kb, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)

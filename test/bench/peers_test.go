@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"strconv"
@@ -86,12 +87,12 @@ func plugin(tb testing.TB, name string, config fields) peer {
 	resources, stop, err := builder.Build()
 	require.NoError(tb, err)
 	tb.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) //nolint:usetesting // the test's own context has ended then
 		defer cancel()
 		require.NoError(tb, stop(ctx))
 	})
 	var out *service.ResourceOutput
-	require.NoError(tb, resources.AccessOutput(context.Background(), "it", func(o *service.ResourceOutput) { out = o }))
+	require.NoError(tb, resources.AccessOutput(tb.Context(), "it", func(o *service.ResourceOutput) { out = o }))
 	return peer{name: name, load: out.WriteBatch}
 }
 
@@ -110,9 +111,7 @@ func config(w workload, fe string, more fields) fields {
 	if w.gzip {
 		config["compression"] = "gzip"
 	}
-	for name, value := range more {
-		config[name] = value
-	}
+	maps.Copy(config, more)
 	return config
 }
 
@@ -130,10 +129,12 @@ func alone(tb testing.TB, w workload, fe string, more fields) peer {
 	require.NoError(tb, err)
 	out, _, _, err := output.New(parsed, resources)
 	require.NoError(tb, err)
-	require.NoError(tb, out.Connect(context.Background()))
+	require.NoError(tb, out.Connect(tb.Context()))
 	tb.Cleanup(func() {
-		require.NoError(tb, out.Close(context.Background()))
-		require.NoError(tb, stop(context.Background()))
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) //nolint:usetesting // the test's own context has ended then
+		defer cancel()
+		require.NoError(tb, out.Close(ctx))
+		require.NoError(tb, stop(ctx))
 	})
 	return peer{name: "alone", load: out.WriteBatch}
 }
@@ -196,7 +197,7 @@ func tcp(tb testing.TB, w workload, be string, rows [][]byte) peer {
 	head := []byte(fmt.Sprintf("PUT /api/db/t/_stream_load HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\nlabel: tcp\r\n\r\n", be, len(body)))
 	free := make(chan net.Conn, w.inFlight)
 	for range w.inFlight {
-		c, err := net.Dial("tcp", be)
+		c, err := (&net.Dialer{}).DialContext(tb.Context(), "tcp", be)
 		require.NoError(tb, err)
 		tb.Cleanup(func() { _ = c.Close() })
 		free <- c

@@ -134,7 +134,7 @@ func readHead(r *bufio.Reader) (q request, err error) {
 }
 
 func (s *sinkServer) serveFE(c *net.TCPConn, be, end string) {
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	r := bufio.NewReaderSize(c, 4096)
 	for {
 		q, err := readHead(r)
@@ -146,7 +146,7 @@ func (s *sinkServer) serveFE(c *net.TCPConn, be, end string) {
 		if end != "" {
 			connection = "close"
 		}
-		fmt.Fprintf(c, "HTTP/1.1 307 Temporary Redirect\r\nLocation: http://%s%s\r\nContent-Length: 0\r\nConnection: %s\r\n\r\n", be, q.path, connection)
+		_, _ = fmt.Fprintf(c, "HTTP/1.1 307 Temporary Redirect\r\nLocation: http://%s%s\r\nContent-Length: 0\r\nConnection: %s\r\n\r\n", be, q.path, connection)
 		switch end {
 		case "reset":
 			_ = c.SetLinger(0) // with what is unread, or came later, this is a reset
@@ -166,7 +166,7 @@ func (s *sinkServer) serveFE(c *net.TCPConn, be, end string) {
 }
 
 func (s *sinkServer) serveBE(c *net.TCPConn, early bool) {
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	r := bufio.NewReaderSize(c, 4096)
 	for {
 		q, err := readHead(r)
@@ -195,7 +195,7 @@ func (s *sinkServer) serveBE(c *net.TCPConn, early bool) {
 }
 
 func answer(c *net.TCPConn, connection, body string) {
-	fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: text/plain;version=0.0.4\r\nContent-Length: %d\r\nConnection: %s\r\n\r\n%s", len(body), connection, body)
+	_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: text/plain;version=0.0.4\r\nContent-Length: %d\r\nConnection: %s\r\n\r\n%s", len(body), connection, body)
 }
 
 // discard takes n bytes that follow a head: what is in r first, then the rest

@@ -137,8 +137,8 @@ var pipelines = []pipeline{
 	{
 		config: "dead-letter.yaml",
 		tables: declared(emulator.Table{Database: "shop", Name: "orders", Columns: []emulator.Column{column("id", "INT"), column("note", "VARCHAR(64)")}}),
-		files: map[string]string{"ORDERS": "{\"id\":1,\"note\":\"a book\"}\n{\"id\":2,\"note\":\"cut o\n{\"id\":3,\"note\":\"a lamp\"}\n", "DEAD_LETTERS": ""},
-		want:  map[string][]string{"shop.orders": {`{"id":1,"note":"a book"}`, `{"id":3,"note":"a lamp"}`}},
+		files:  map[string]string{"ORDERS": "{\"id\":1,\"note\":\"a book\"}\n{\"id\":2,\"note\":\"cut o\n{\"id\":3,\"note\":\"a lamp\"}\n", "DEAD_LETTERS": ""},
+		want:   map[string][]string{"shop.orders": {`{"id":1,"note":"a book"}`, `{"id":3,"note":"a lamp"}`}},
 		after: func(t *testing.T, dir string) {
 			letters := readLines(t, filepath.Join(dir, "DEAD_LETTERS"))
 			require.Len(t, letters, 1)

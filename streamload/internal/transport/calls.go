@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -72,9 +73,7 @@ func (t *Transport) Ping(ctx context.Context, fe *url.URL) (Reply, error) {
 func (t *Transport) call(ctx context.Context, method string, at *url.URL, name string, header http.Header) (Reply, error) {
 	for hops := 0; ; hops++ {
 		req := t.request(ctx, method, at)
-		for k, v := range header {
-			req.Header[k] = v
-		}
+		maps.Copy(req.Header, header)
 		resp, err := t.calls.RoundTrip(req)
 		if err != nil {
 			return Reply{Server: at.Host}, fmt.Errorf("%s %s: %w", method, at.Host, explain(ctx, err))
