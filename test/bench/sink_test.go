@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -89,8 +90,9 @@ func (s *sinkServer) listen(serve func(*net.TCPConn)) string {
 	return l.Addr().String()
 }
 
-// request is the head of a load.
+// request is the head of a request.
 type request struct {
+	method string
 	path   string
 	length int64
 	expect bool
@@ -110,9 +112,9 @@ func readHead(r *bufio.Reader) (q request, err error) {
 			return q, nil
 		}
 		if first {
-			if _, rest, ok := bytes.Cut(line, []byte(" ")); ok {
+			if method, rest, ok := bytes.Cut(line, []byte(" ")); ok {
 				path, _, _ := bytes.Cut(rest, []byte(" "))
-				q.path = string(path)
+				q.method, q.path = string(method), string(path)
 			}
 			continue
 		}
@@ -141,7 +143,9 @@ func (s *sinkServer) serveFE(c *net.TCPConn, be, end string) {
 		if err != nil {
 			return
 		}
-		s.feLoads.Add(1)
+		if q.method == http.MethodPut { // and no look at whether the FE is there
+			s.feLoads.Add(1)
+		}
 		connection := "keep-alive"
 		if end != "" {
 			connection = "close"
@@ -173,7 +177,9 @@ func (s *sinkServer) serveBE(c *net.TCPConn, early bool) {
 		if err != nil {
 			return
 		}
-		s.beLoads.Add(1)
+		if q.method == http.MethodPut {
+			s.beLoads.Add(1)
+		}
 		if early {
 			answer(c, "close", fmt.Sprintf(`{"TxnId":-1,"Label":%q,"Status":"Label Already Exists","ExistingJobStatus":"FINISHED","Message":"Label [%s] has already been used."}`, q.label, q.label))
 			return
