@@ -1,8 +1,6 @@
 package decide
 
 import (
-	"strings"
-
 	"github.com/dorisload/benthos-doris/streamload/internal/answer"
 )
 
@@ -26,6 +24,9 @@ type Debt struct {
 	Stable bool
 	// Tainted is true when a commit under the label may be that of a load that was not whole; it never proves that the rows are stored.
 	Tainted bool
+	// TwoPhase is true when the load was to be stored in two phases: a transaction that waits for the second one is then ours, and
+	// nobody knows any more what is in it.
+	TwoPhase bool
 	// Fenced is true when a fence of ours may own the label.
 	Fenced bool
 	// FenceTxn is the transaction of a fence that owns the label and may have been committed; 0: none.
@@ -160,10 +161,10 @@ func (s Settlement) polled(p Poll) (Settlement, SettleAction) {
 		}
 		return s.end(SettledCommitted)
 	case answer.StatePrecommitted:
-		if !s.debt.Fenced {
+		if !s.debt.Fenced && !s.debt.TwoPhase {
 			return s.end(Unsettled) // somebody else's second phase
 		}
-		return s.cancel() // our fence, but its transaction is not known: begin anew
+		return s.cancel() // our fence or our rows, but which transaction that is is not known: begin anew
 	case answer.StatePrepare:
 		return s.cancel() // the delivery has waited for it long enough
 	case answer.StateAborted:
@@ -223,14 +224,12 @@ func (s Settlement) commit(txn int64, wait bool) (Settlement, SettleAction) {
 	return s, SettleAction{Kind: SettleCommit, Wait: wait, Txn: txn, Debt: s.debt}
 }
 
-// committed judges the answer to the commit of a fence. A commit that is repeated is answered with an error that names the
-// state (fe DatabaseTransactionMgr.java: "transaction [7] is already visible, not pre-committed").
+// committed judges the answer to the commit of a fence.
 func (s Settlement) committed(a answer.Load) (Settlement, SettleAction) {
-	said := strings.ToLower(a.Message)
-	switch {
-	case a.Word == answer.Success, strings.Contains(said, "already visible"), strings.Contains(said, "already committed"):
+	switch saidOf(a) {
+	case saidCommitted:
 		return s.end(SettledClosed)
-	case a.Readable && (strings.Contains(said, "already aborted") || strings.Contains(said, "not found")):
+	case saidGone:
 		// The fence is gone without having been committed, so the label is free again.
 		s.debt.FenceTxn = 0
 		return s.look(true)

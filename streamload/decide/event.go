@@ -50,6 +50,8 @@ const (
 	LabelCancelled
 	// Interrupted: the wait before an action was ended by the caller's cancellation; the action was not done.
 	Interrupted
+	// TxnCommitted: the second phase of a transaction was sent; Commit is set.
+	TxnCommitted
 )
 
 // Trouble says what went wrong with a request that has no answer, or with its way to a server.
@@ -91,6 +93,8 @@ type Attempt struct {
 	HTTPStatus int
 	// Load is the parsed answer.
 	Load answer.Load
+	// Miscounted is true when the counts of the answer are not those of the rows that were sent.
+	Miscounted bool
 	// RetryAfter is how long the server asked to wait, 0 if it did not.
 	RetryAfter time.Duration
 }
@@ -108,6 +112,8 @@ type Event struct {
 	Kind    EventKind
 	Attempt Attempt
 	Poll    Poll
+	// Commit is the answer to a second phase; the zero value when none came.
+	Commit answer.Load
 	// Now is the time since the delivery began.
 	Now time.Duration
 	// Cancelled is true once the caller has cancelled; from then on nothing is sent.
@@ -122,14 +128,16 @@ const (
 	Send ActionKind = iota
 	// AskState asks for the label's state.
 	AskState
-	// CancelLabel asks the FE to abort the label.
+	// CancelLabel asks the server to abort the transaction Action.Txn, or whatever runs under the label.
 	CancelLabel
+	// CommitTxn asks for the second phase of the transaction Action.Txn.
+	CommitTxn
 	// Done ends the delivery with Action.Outcome.
 	Done
 )
 
 func (k ActionKind) String() string {
-	return [...]string{"send", "ask label state", "cancel label", "done"}[k]
+	return [...]string{"send", "ask label state", "cancel label", "commit transaction", "done"}[k]
 }
 
 // Action is what to do next.
@@ -141,6 +149,8 @@ type Action struct {
 	AtLeast time.Duration
 	// Label numbers the label: 0 is the base label, n the base with suffix n.
 	Label int
+	// Txn is the transaction of CommitTxn, and of CancelLabel where it is known; 0 otherwise.
+	Txn int64
 	// NextFE asks for another FE than the last one, if there is one.
 	NextFE bool
 	// Outcome belongs to Done.
@@ -164,13 +174,15 @@ const (
 	ByStateVisible
 	// ByStateCommitted is the label state COMMITTED: durable, visible later.
 	ByStateCommitted
+	// ByCommit is the answer to the second phase of a transaction that holds exactly the rows: that it is committed, now or already.
+	ByCommit
 )
 
 func (e Evidence) String() string {
-	return [...]string{"none", "success", "publish_timeout", "label_finished", "state_visible", "state_committed"}[e]
+	return [...]string{"none", "success", "publish_timeout", "label_finished", "state_visible", "state_committed", "commit"}[e]
 }
 
-// Visible is true when the rows can be queried already; label_finished covers both, so it is not.
+// Visible is true when the rows can be queried already; label_finished and commit cover both, so they are not.
 func (e Evidence) Visible() bool { return e == BySuccess || e == ByStateVisible }
 
 // Reason is why a delivery ended without its rows known to be stored.

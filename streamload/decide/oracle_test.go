@@ -84,6 +84,8 @@ type oracle struct {
 	doubt      bool // a transaction of the label may hold the rows: not followed by ABORTED
 	unasked    bool // a begin was refused, and no answer about the label's state has followed
 	lied       bool // a server claims to have stored what it did not get
+
+	txn int64 // the transaction that waits for its second phase and holds exactly the rows; 0: none
 }
 
 func watch(p Policy, step stepFunc) (*oracle, error) {
@@ -124,8 +126,13 @@ func (o *oracle) feed(ev Event) error {
 	switch act.Kind {
 	case Send:
 		err = o.checkSend(ev, free)
-	case AskState, CancelLabel:
+	case AskState:
 		err = o.checkAsk()
+	case CancelLabel:
+		err = o.checkAsk()
+		o.txn = 0
+	case CommitTxn:
+		err = o.checkCommit(ev)
 	case Done:
 		o.done = true
 		err = o.checkDone(evidence)
@@ -139,7 +146,9 @@ func (o *oracle) feed(ev Event) error {
 		return fmt.Errorf("%s proves that the rows are stored, but %s follows", evidence, act.Kind)
 	}
 	if ev.Kind == Attempted && !o.policy.Unlabelled {
-		if f := fateOf(ev.Attempt); (f == lost || f == failed) && act.Kind != AskState {
+		if f := fateOf(ev.Attempt); f == stored && evidence == NoEvidence && act.Kind != CommitTxn && act.Kind != CancelLabel {
+			return fmt.Errorf("a transaction that waits is followed by %s", act.Kind)
+		} else if (f == lost || f == failed) && act.Kind != AskState {
 			return fmt.Errorf("a request whose fate is open is followed by %s, not by a look at its label", act.Kind)
 		}
 	}
@@ -160,7 +169,13 @@ func (o *oracle) learn(ev Event, before Action) Evidence {
 		proof = o.learnAttempt(ev.Attempt)
 	case Polled:
 		proof = o.learnState(ev.Poll.State)
+		if ev.Poll.State == answer.StateAborted || ev.Poll.State == answer.StateUnknown {
+			o.txn = 0
+		}
 		o.unasked = o.unasked && ev.Poll.State != answer.StateAborted && ev.Poll.State != answer.StateUnknown && (ev.Poll.State != answer.NoState || !ev.Poll.Rejected)
+	}
+	if ev.Kind == TxnCommitted && o.txn != 0 && ev.Commit.Readable && (ev.Commit.Word == answer.Success || strings.Contains(ev.Commit.Message, "already visible")) {
+		return ByCommit
 	}
 	if o.policy.Unlabelled && proof != BySuccess && proof != ByPublishTimeout {
 		return NoEvidence
@@ -177,6 +192,7 @@ func (o *oracle) learnAttempt(a Attempt) Evidence {
 	claims := a.HasAnswer && (a.Load.Word == answer.Success || a.Load.Word == answer.PublishTimeout)
 	o.lied = o.lied || claims && (a.Sent != Answered || !a.WholeBody)
 	o.left = o.left || f != nothingLeft
+	o.txn = 0
 	switch f {
 	case lost:
 		o.unanswered++
@@ -185,6 +201,13 @@ func (o *oracle) learnAttempt(a Attempt) Evidence {
 	case refused:
 		o.unasked = o.unasked || !o.policy.Unlabelled && wordOf(a) == answer.Failure
 	case stored:
+		if a.Load.Word == answer.Success && o.policy.TwoPhase && !a.Load.OnePhase {
+			o.doubt, o.sawOpenState = true, true
+			if !a.Miscounted {
+				o.txn = max(a.Load.TxnID, 0)
+			}
+			return NoEvidence
+		}
 		if a.Load.Word == answer.Success {
 			return BySuccess
 		}
@@ -256,13 +279,27 @@ func (o *oracle) checkSend(ev Event, free bool) error {
 	return nil
 }
 
+// checkCommit judges a second phase: it may only be that of the transaction that was counted, and after the caller's cancellation only
+// the one that belongs to the request that was on its way.
+func (o *oracle) checkCommit(ev Event) error {
+	switch {
+	case !o.policy.TwoPhase || o.txn == 0 || o.act.Txn != o.txn || o.act.Label != o.label:
+		return fmt.Errorf("commits transaction %d of label %d; the one that holds the rows is %d of %d", o.act.Txn, o.act.Label, o.txn, o.label)
+	case o.cancelled && (ev.Kind != Attempted || o.act.After != 0):
+		return errors.New("commits after the caller cancelled")
+	}
+	return nil
+}
+
 func (o *oracle) checkAsk() error {
 	switch {
 	case o.policy.Unlabelled:
 		return fmt.Errorf("%s without a label", o.act.Kind)
 	case o.act.Label != o.label:
 		return fmt.Errorf("%s for label %d, the current one is %d", o.act.Kind, o.act.Label, o.label)
-	case o.act.Kind == CancelLabel && o.cancelled:
+	case o.act.Kind == CancelLabel && o.act.Txn != 0 && !o.policy.TwoPhase:
+		return errors.New("cancels a transaction in one phase")
+	case o.act.Kind == CancelLabel && o.cancelled && !o.policy.TwoPhase:
 		return errors.New("cancels a label after the caller cancelled")
 	case o.act.Kind == CancelLabel && !o.sawOpenState:
 		return errors.New("cancels a label that was not seen to be open")
@@ -277,7 +314,7 @@ func (o *oracle) checkDone(evidence Evidence) error {
 	open := o.unanswered > 0 || o.doubt || o.unasked || o.lied && o.policy.StableLabel && !o.policy.Unlabelled
 	var debt Debt
 	if open && !out.Committed {
-		debt = Debt{Unanswered: o.unanswered > 0, Stable: o.policy.StableLabel, Tainted: o.lied}
+		debt = Debt{Unanswered: o.unanswered > 0, Stable: o.policy.StableLabel, Tainted: o.lied, TwoPhase: o.policy.TwoPhase}
 	}
 	switch {
 	case o.act.Label != o.label:

@@ -33,6 +33,8 @@ type Policy struct {
 	StableLabel bool
 	// Unlabelled means that the server makes the label (group commit): nothing can be asked, nothing is deduplicated.
 	Unlabelled bool
+	// TwoPhase means that a load is stored in two phases: what "Success" says of a request is then that its transaction waits for our commit.
+	TwoPhase bool
 	// FEs is how many FEs there are: a refusal before the body is tried at each once without a wait.
 	FEs int
 }

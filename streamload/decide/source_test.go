@@ -47,6 +47,7 @@ func randomPolicy(s source) Policy {
 		Unlabelled:  chance(s, 6),
 		FEs:         s.below(4),
 	}
+	p.TwoPhase = !p.Unlabelled && chance(s, 3)
 	p.Backoff.MaxElapsed = pick(s, 0, time.Second, 10*time.Second, time.Minute)
 	p.LabelPoll.MaxElapsed = pick(s, 0, 300*time.Millisecond, 2*time.Second, 5*time.Second)
 	return p
@@ -62,6 +63,7 @@ func randomLoad(s source) answer.Load {
 	}
 	l.Message = pick(s, "OK", "[E-235]too many tablet versions", "[DATA_QUALITY_ERROR]too many filtered rows", "failed to call frontend service",
 		"Label [b_1] has already been used, relate to txn [7]")
+	l.OnePhase = chance(s, 5)
 	if !l.Readable {
 		l.Word = answer.Unclear // what ParseLoad makes of it
 	}
@@ -79,6 +81,7 @@ func randomAttempt(s source) Attempt {
 	}
 	a.Stale = a.Sent == NotSent && !chance(s, 3)
 	a.Direct = chance(s, 4)
+	a.Miscounted = chance(s, 5)
 	if a.HasAnswer {
 		a.Load = randomLoad(s)
 	}
@@ -96,11 +99,13 @@ func randomEvent(s source, to Action, wild bool) Event {
 	kind := Attempted
 	switch {
 	case wild && chance(s, 3):
-		kind = pick(s, Attempted, Polled, LabelCancelled, Interrupted, EventKind(200))
+		kind = pick(s, Attempted, Polled, LabelCancelled, Interrupted, TxnCommitted, EventKind(200))
 	case to.Kind == AskState:
 		kind = Polled
 	case to.Kind == CancelLabel:
 		kind = LabelCancelled
+	case to.Kind == CommitTxn:
+		kind = TxnCommitted
 	}
 	if chance(s, 40) {
 		kind = Interrupted
@@ -111,6 +116,12 @@ func randomEvent(s source, to Action, wild bool) Event {
 		ev.Attempt = randomAttempt(s)
 	case Polled:
 		ev.Poll = randomPoll(s)
+	case TxnCommitted:
+		ev.Commit = pick(s, answer.Load{}, answer.Load{Readable: true, Word: answer.Success}, answer.Load{Word: answer.Success},
+			answer.Load{Readable: true, Word: answer.Failure, Message: "transaction [7] is already visible, not pre-committed."},
+			answer.Load{Readable: true, Word: answer.Failure, Message: "transaction [7] is already aborted, abort reason: user"},
+			answer.Load{Readable: true, Word: answer.Failure, Message: "transaction [7] not found"},
+			answer.Load{Readable: true, Word: answer.Failure, Message: "transaction with op commit label b has no backend"})
 	}
 	return ev
 }

@@ -36,6 +36,9 @@ type State struct {
 	// whatever is committed under the label may be that load of no rows, or too few.
 	tainted bool
 
+	// txn is the transaction that holds exactly the rows and waits for its second phase; 0: none.
+	txn int64
+
 	sending   bool // the last action was to send
 	polling   bool
 	pollSince time.Duration
@@ -98,6 +101,8 @@ func Step(s State, ev Event) (State, Action) {
 		return s.fail(NoLabel) // there is no label that could have been asked for
 	case ev.Kind == Polled:
 		return s.polled(ev)
+	case ev.Kind == TxnCommitted:
+		return s.txnCommitted(ev)
 	default: // LabelCancelled
 		return s.look(s.policy.LabelPoll.Wait(0))
 	}
@@ -126,6 +131,8 @@ func (s State) attempted(ev Event) (State, Action) {
 	stored, whole := said == answer.Success || said == answer.PublishTimeout, a.Sent == Answered && a.WholeBody
 	s.tainted = s.tainted || stored && !whole
 	switch {
+	case said == answer.Success && whole && ok && s.policy.TwoPhase && !a.Load.OnePhase:
+		return s.preCommitted(a, ev.Now)
 	case said == answer.Success && whole && ok:
 		return s.commit(BySuccess)
 	case said == answer.PublishTimeout && whole && ok:
@@ -226,7 +233,13 @@ func (s State) polled(ev Event) (State, Action) {
 		// No information: it never arrived, was not begun yet, or was forgotten. Only the same label is safe.
 		s.unasked = false
 		return s.resend(ev.Now, false)
-	case answer.StatePrepare, answer.StatePrecommitted:
+	case answer.StatePrecommitted:
+		s.sawOpen, s.doubtful = true, true
+		if s.policy.TwoPhase && s.looks == 0 {
+			return s.secondPhase(ev.Now)
+		}
+		return s.pollOn(ev.Now)
+	case answer.StatePrepare:
 		s.sawOpen, s.doubtful = true, true
 		return s.pollOn(ev.Now)
 	default:
@@ -256,8 +269,7 @@ func (s State) pollOn(now time.Duration) (State, Action) {
 	if over(now-s.pollSince+after, s.policy.LabelPoll.MaxElapsed) || over(now+after, s.policy.Backoff.MaxElapsed) {
 		switch {
 		case s.sawOpen:
-			s.looks = looksAfterCancel
-			return s, Action{Kind: CancelLabel, Label: s.label}
+			return s.cancelLabel(looksAfterCancel)
 		case s.unanswered == 0:
 			// Every request was answered, so sending under the same label is safe whatever the state is.
 			return s.resend(now, false)
@@ -287,6 +299,7 @@ func (s State) resend(now time.Duration, closed bool) (State, Action) {
 		return s.fail(bound)
 	}
 	s.polling = false
+	s.txn = 0
 	s.resends++
 	if closed && !s.policy.StableLabel && !s.policy.Unlabelled {
 		s.label++
@@ -328,7 +341,7 @@ func (s State) open() bool {
 }
 
 func (s State) commit(e Evidence) (State, Action) {
-	if s.tainted && e != BySuccess && e != ByPublishTimeout {
+	if s.tainted && e != BySuccess && e != ByPublishTimeout && e != ByCommit {
 		s.doubtful = true
 		return s.fail(StillOpen)
 	}
@@ -341,7 +354,7 @@ func (s State) fail(r Reason) (State, Action) {
 	s.done = true
 	s.outcome = Outcome{Reason: r, Open: s.open()}
 	if s.open() {
-		s.outcome.Debt = Debt{Unanswered: s.unanswered > 0, Stable: s.policy.StableLabel, Tainted: s.tainted}
+		s.outcome.Debt = Debt{Unanswered: s.unanswered > 0, Stable: s.policy.StableLabel, Tainted: s.tainted, TwoPhase: s.policy.TwoPhase}
 	}
 	return s, s.finished()
 }
