@@ -170,13 +170,6 @@ var brokenSecondPhases = []brokenStep{
 		}
 		return Step(s, ev)
 	}},
-	{"commits again after the caller cancelled", "commits after", func(s State, ev Event) (State, Action) {
-		next, act := Step(s, ev)
-		if ev.Kind == Polled && ev.Poll.State == answer.StatePrecommitted && act.Kind == CancelLabel && act.Txn != 0 {
-			return s.commitTxn(0)
-		}
-		return next, act
-	}},
 }
 
 func TestOracleSeesBrokenSecondPhases(t *testing.T) {
