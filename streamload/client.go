@@ -139,7 +139,7 @@ func (b Batch) validate(unlabelled bool) error {
 // proof that nothing was stored: a label is forgotten after 12 hours, or 2000 later loads of its database, by default. The error
 // wraps ErrDenied when an FE refused the user or the password.
 func (c *Client) LabelState(ctx context.Context, database, label string) (string, error) {
-	p := c.askState(ctx, 0, database, label)
+	p := c.askState(ctx, ctx, 0, database, label)
 	switch {
 	case p.state != "":
 		return p.state, nil
@@ -152,7 +152,7 @@ func (c *Client) LabelState(ctx context.Context, database, label string) (string
 
 // CancelLabel asks the FEs in turn to abort the running transaction of a label. A label that is committed stays so; look at LabelState.
 func (c *Client) CancelLabel(ctx context.Context, database, label string) error {
-	return c.askCancel(ctx, 0, database, label)
+	return c.askCancel(ctx, ctx, 0, database, label)
 }
 
 // Ping asks every FE whether it is up and returns what is wrong with those that are not, by address. Config.ConnectTimeout and the context bound it.

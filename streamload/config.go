@@ -50,7 +50,8 @@ type Config struct {
 	// BackendAge is how long a BE that an FE named for a load gets further small loads without asking an FE; a retry always asks. Default 10 s;
 	// -1 asks an FE for each load.
 	BackendAge time.Duration
-	// Grace is how long an attempt in flight may go on after the context is cancelled, to learn its fate. Default 2 s.
+	// Grace is how long requests may go on after the context is cancelled, to learn the fate of a load: half of it is for a request to load that is
+	// under way, and half for a last look at its label. Default 2 s.
 	Grace time.Duration
 
 	// Ledger bounds what is remembered of loads whose outcome is not known.

@@ -38,7 +38,7 @@ type delivery struct {
 	previous  Class // of the attempt before, as it was reported
 }
 
-// deliver sends a body until its fate is known or a bound is reached. Requests run under alive, waits end with ctx.
+// deliver sends a body until its fate is known or a bound is reached. Waits end with ctx, requests a part of the grace later, and all with alive.
 func (c *Client) deliver(ctx, alive context.Context, b Batch, body *encode.Body) (Report, *Error) {
 	d := &delivery{Client: c, batch: b, body: body, begun: time.Now()}
 	d.header = maps.Clone(c.header)
@@ -74,13 +74,13 @@ func (c *Client) deliver(ctx, alive context.Context, b Batch, body *encode.Body)
 			switch act.Kind {
 			case decide.Send:
 				if c.pace.enter(ctx) {
-					ev = d.send(alive, label)
+					ev = d.send(ctx, alive, label)
 				}
 			case decide.AskState:
-				ev = d.ask(alive, label)
+				ev = d.ask(ctx, alive, label)
 			case decide.CancelLabel:
 				// What came of it shows in the state, which is asked for next.
-				_ = c.askCancel(alive, d.fe, b.Database, label)
+				_ = c.askCancel(ctx, alive, d.fe, b.Database, label)
 				ev = decide.Event{Kind: decide.LabelCancelled}
 			}
 		}
@@ -112,24 +112,6 @@ func (d *delivery) wait(ctx context.Context, act decide.Action) bool {
 	}
 }
 
-// withGrace is a context that ends Config.Grace after its parent, and with cancel.
-func (c *Client) withGrace(parent context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
-	stop := context.AfterFunc(parent, func() {
-		timer := time.NewTimer(c.conf.Grace)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-			cancel()
-		case <-ctx.Done():
-		}
-	})
-	return ctx, func() {
-		stop()
-		cancel()
-	}
-}
-
 func (d *delivery) label(act decide.Action) string {
 	if d.base == "" {
 		return ""
@@ -137,11 +119,17 @@ func (d *delivery) label(act decide.Action) string {
 	return attemptLabel(d.base, act.Label)
 }
 
-func (d *delivery) send(ctx context.Context, label string) decide.Event {
+func (d *delivery) send(caller, alive context.Context, label string) decide.Event {
 	if label != "" {
 		d.header["label"] = []string{label}
+		if label != d.lastLabel {
+			d.lastPoll = poll{} // it was about another label
+		}
 		d.lastLabel = label
 	}
+	// A server that is silent must not take all of the grace: the state of the label is to be asked for after it.
+	ctx, give := beyond(caller, alive, d.conf.Grace/2)
+	defer give()
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout(d.conf.Timeout))
 	defer cancel()
 	l := transport.Load{Database: d.batch.Database, Table: d.batch.Table, Header: d.header, Body: d.body}
@@ -173,9 +161,9 @@ func (d *delivery) send(ctx context.Context, label string) decide.Event {
 	return decide.Event{Kind: decide.Attempted, Attempt: a.Attempt}
 }
 
-func (d *delivery) ask(ctx context.Context, label string) decide.Event {
+func (d *delivery) ask(ctx, alive context.Context, label string) decide.Event {
 	d.polls++
-	d.lastPoll = d.askState(ctx, d.fe, d.batch.Database, label)
+	d.lastPoll = d.askState(ctx, alive, d.fe, d.batch.Database, label)
 	d.noFE = !d.lastPoll.answered
 	return decide.Event{Kind: decide.Polled, Poll: d.lastPoll.facts}
 }

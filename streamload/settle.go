@@ -80,7 +80,7 @@ func (c *Client) settleEntry(ctx, alive context.Context, e *entry) (answered boo
 		e.debt = act.Debt // before the action is done: it may be done even if nothing is learned of it
 		ev := decide.SettleEvent{Kind: decide.SettleStopped}
 		if ctx.Err() == nil && (!act.Wait || sleep(ctx, c.conf.LabelPoll.Initial)) {
-			ev, answered = c.settleStep(alive, e, act)
+			ev, answered = c.settleStep(ctx, alive, e, act)
 		}
 		s, act = decide.StepSettlement(s, ev)
 	}
@@ -106,14 +106,14 @@ func settledWord(s decide.Settled) string {
 }
 
 // settleStep does one step of a settlement. answered is false for a question that no FE answered.
-func (c *Client) settleStep(ctx context.Context, e *entry, act decide.SettleAction) (ev decide.SettleEvent, answered bool) {
+func (c *Client) settleStep(caller, ctx context.Context, e *entry, act decide.SettleAction) (ev decide.SettleEvent, answered bool) {
 	fe := c.frontends.first()
 	switch act.Kind {
 	case decide.SettleAsk:
-		p := c.askState(ctx, fe, e.database, e.label)
+		p := c.askState(caller, ctx, fe, e.database, e.label)
 		return decide.SettleEvent{Kind: decide.SettlePolled, Poll: p.facts}, p.answered
 	case decide.SettleCancel:
-		_ = c.askCancel(ctx, fe, e.database, e.label) // what came of it shows in the state
+		_ = c.askCancel(caller, ctx, fe, e.database, e.label) // what came of it shows in the state
 		return decide.SettleEvent{Kind: decide.SettleCancelled}, true
 	case decide.SettleFence:
 		ctx, cancel := context.WithTimeout(ctx, attemptTimeout(c.fenceTimeout()))
