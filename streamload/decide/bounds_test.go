@@ -249,6 +249,8 @@ func TestUnlabelled(t *testing.T) {
 func TestPace(t *testing.T) {
 	t.Parallel()
 	tooMany := `{"TxnId":7,"Status":"Fail","Message":"[INTERNAL_ERROR]tablet error: [E-235]too many tablet versions"}`
+	minute := func(p *Policy) { p.Backoff.MaxElapsed = time.Minute }
+	longest := policyOfTests().Backoff.Max
 	limited := func(wait time.Duration) Event {
 		ev := refusing(429, "slow down")
 		ev.Attempt.RetryAfter = wait
@@ -275,8 +277,22 @@ func TestPace(t *testing.T) {
 		{"Retry-After is capped", nil, []turn{
 			{0, limited(24 * time.Hour), Action{Kind: Send, After: 5 * time.Minute, AtLeast: 5 * time.Minute, NextFE: true}},
 		}},
-		{"Retry-After beyond the bound is the end", func(p *Policy) { p.Backoff.MaxElapsed = time.Minute }, []turn{
-			{0, limited(2 * time.Minute), nack(TimeUsed, false)},
+		{"Retry-After that just fits the bound", minute, []turn{
+			{0, limited(time.Minute), Action{Kind: Send, After: time.Minute, AtLeast: time.Minute, NextFE: true}},
+		}},
+		{"Retry-After beyond the bound waits our longest wait", minute, []turn{
+			{0, limited(2 * time.Minute), Action{Kind: Send, After: longest, AtLeast: longest, NextFE: true}},
+			{20 * time.Second, limited(time.Hour), Action{Kind: Send, After: longest, AtLeast: longest, NextFE: true}},
+		}},
+		{"Retry-After beyond the bound waits what is left", minute, []turn{
+			{57 * time.Second, limited(2 * time.Minute), Action{Kind: Send, After: 3 * time.Second, AtLeast: 3 * time.Second, NextFE: true}},
+			{time.Minute, limited(2 * time.Minute), nack(TimeUsed, false)},
+		}},
+		{"Retry-After when nothing is left", minute, []turn{
+			{61 * time.Second, limited(time.Second), nack(TimeUsed, false)},
+		}},
+		{"Retry-After without a bound", func(p *Policy) { p.Backoff.MaxElapsed = 0 }, []turn{
+			{24 * time.Hour, limited(2 * time.Minute), Action{Kind: Send, After: 2 * time.Minute, AtLeast: 2 * time.Minute, NextFE: true}},
 		}},
 		{"with one FE the first resend waits", func(p *Policy) { p.FEs = 1 }, []turn{
 			{0, unreachable(), resendAction(0, backoff0)},

@@ -282,7 +282,7 @@ func (s State) pollOn(now time.Duration) (State, Action) {
 
 // resend sends again, under a fresh label if the current one is closed, unless a bound is reached.
 func (s State) resend(now time.Duration, closed bool) (State, Action) {
-	after, atLeast := s.resendWait()
+	after, atLeast := s.resendWait(now)
 	bound := NoReason
 	switch {
 	case s.cancelled:
@@ -315,7 +315,7 @@ func (s State) send(a Action) (State, Action) {
 }
 
 // resendWait is how long to wait before a resend, and how much of that may not be shortened.
-func (s State) resendWait() (after, atLeast time.Duration) {
+func (s State) resendWait(now time.Duration) (after, atLeast time.Duration) {
 	if s.refusals > 0 && s.refusals < s.policy.FEs && !s.capacity {
 		return 0, 0 // the next FE has not been tried yet
 	}
@@ -323,7 +323,12 @@ func (s State) resendWait() (after, atLeast time.Duration) {
 	if s.capacity {
 		after = min(2*after, s.policy.Backoff.Max)
 	}
-	return max(after, s.retryWait), s.retryWait
+	wait, limit := s.retryWait, s.policy.Backoff.MaxElapsed
+	if over(now+wait, limit) {
+		// There is less time left than the server asks for. That is no reason to give up at once: it may be well before then.
+		wait = max(min(s.policy.Backoff.Max, limit-now), 0)
+	}
+	return max(after, wait), wait
 }
 
 // stop answers the caller's cancellation of a wait: with one last look where the fate of the label is open.
