@@ -25,6 +25,39 @@ func version() string {
 	return "(devel)"
 }
 
+// versionFlag is -version: alone it asks for the version of the program, with a
+// value it chooses the version of Doris.
+type versionFlag struct{ c *config }
+
+func (f versionFlag) String() string { return "" }
+
+// IsBoolFlag lets -version stand alone.
+func (f versionFlag) IsBoolFlag() bool { return true }
+
+func (f versionFlag) Set(value string) error {
+	if value == "true" {
+		f.c.version = true
+		return nil
+	}
+	f.c.opt.Version = value
+	return nil
+}
+
+// joined writes -version 2.1 as -version=2.1: the flag package takes no value
+// from the next argument for a flag that can stand alone.
+func joined(args []string) []string {
+	out := make([]string, 0, len(args))
+	for i := 0; i < len(args); i++ {
+		if (args[i] == "-version" || args[i] == "--version") && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+			out = append(out, args[i]+"="+args[i+1])
+			i++
+			continue
+		}
+		out = append(out, args[i])
+	}
+	return out
+}
+
 type config struct {
 	opt     emulator.Options
 	quiet   bool
@@ -68,7 +101,7 @@ func parse(args []string, stdout io.Writer) (config, error) {
 	set.BoolVar(&c.opt.AutoCreate, "auto-create", true, "create a database and table on the first load into them")
 	set.BoolVar(&c.opt.PlainLocation, "plain-location", false, "leave user and password out of redirects")
 	set.BoolVar(&c.quiet, "quiet", false, "print no line for each load")
-	set.BoolVar(&c.version, "version", false, "print the version and exit")
+	set.Var(versionFlag{&c}, "version", "`version` of Doris to be: "+strings.Join(emulator.Versions(), ", ")+" or with a patch level, as 3.0.4\n(default "+emulator.DefaultVersion+"); alone: print the version of this program and exit")
 	set.Uint64Var(&c.opt.Seed, "seed", 1, "seed of the random numbers for faults with a probability")
 	set.DurationVar(&c.opt.LabelKeepMax, "label-keep", 12*time.Hour, "how long a finished label is remembered")
 	set.IntVar(&c.opt.LabelKeepCount, "label-keep-count", 2000, "how many finished transactions of a database are remembered")
@@ -83,7 +116,7 @@ func parse(args []string, stdout io.Writer) (config, error) {
 		c.opt.Users = append(c.opt.Users, u)
 		return err
 	})
-	if err := set.Parse(args); err != nil {
+	if err := set.Parse(joined(args)); err != nil {
 		if err == flag.ErrHelp { //nolint:errorlint // the flag package returns it bare
 			say(stdout, "%s", usage)
 			set.SetOutput(stdout)
@@ -94,6 +127,9 @@ func parse(args []string, stdout io.Writer) (config, error) {
 	}
 	if set.NArg() > 0 {
 		return c, fmt.Errorf("unexpected argument %q (-h shows the flags)", set.Arg(0))
+	}
+	if err := c.opt.CheckServer(); err != nil {
+		return c, fmt.Errorf("-version: %w", err)
 	}
 	c.opt.KeepRecords = 10_000 // it may run for a long time
 	c.opt.FEAddrs, c.opt.BEAddrs = list(*fe), list(*be)

@@ -90,6 +90,8 @@ func TestRunRefuses(t *testing.T) {
 		{"bad user", "want name:password:databases", []string{"-user", "bob"}, 2},
 		{"no tables file", "tables file:", []string{"-tables", filepath.Join(t.TempDir(), "none")}, 2},
 		{"no address", "need an address each", []string{"-be", ","}, 2},
+		{"no such version", `-version: unknown version "5"`, []string{"-version", "5"}, 2},
+		{"no such patch level", `-version: unknown version "2.1.x"`, []string{"--version=2.1.x"}, 2},
 		{"bad limit", "must be above 0", []string{"-label-keep-count", "0"}, 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -118,4 +120,19 @@ func TestAccount(t *testing.T) {
 	require.Equal(t, "bob", u.Name)
 	require.Equal(t, "p:w", u.Password)
 	require.Equal(t, []string{"a", "b"}, u.Load)
+}
+
+func TestVersionOfDoris(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"-version", "2.1", "-quiet"}, {"--version=2.1", "-quiet"}} {
+		c, err := parse(args, io.Discard)
+		require.NoError(t, err)
+		require.Equal(t, "2.1", c.opt.Version)
+		require.False(t, c.version)
+		require.True(t, c.quiet, "the flags after it count")
+	}
+	c, err := parse([]string{"-version", "-quiet"}, io.Discard)
+	require.NoError(t, err)
+	require.True(t, c.version)
+	require.Empty(t, c.opt.Version)
 }

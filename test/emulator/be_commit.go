@@ -5,12 +5,10 @@ import "time"
 // finish turns the body into rows, judges them, commits and answers.
 func (l *load) finish(p *plan, body []byte) {
 	start := time.Now()
-	if l.spec.gz && len(body) > 0 {
-		var err error
-		if body, err = l.gunzip(body); err != nil {
-			l.fail(err)
-			return
-		}
+	body, err := l.plainBody(p, body)
+	if err != nil {
+		l.fail(err)
+		return
 	}
 	if err := l.bind(p, body); err != nil {
 		l.fail(err)

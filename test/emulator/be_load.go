@@ -2,7 +2,6 @@ package emulator
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"io"
 	"net/http"
@@ -252,20 +251,4 @@ func (r *countingReader) Read(p []byte) (int, error) {
 		r.x.count(int64(n))
 	}
 	return n, err
-}
-
-func (l *load) gunzip(body []byte) ([]byte, error) {
-	z, err := gzip.NewReader(bytes.NewReader(body))
-	if err != nil {
-		return nil, &beError{"INTERNAL_ERROR", "decompress gzip failed: " + err.Error()}
-	}
-	limit := l.x.e.opt.MaxBodyBytes
-	out, err := io.ReadAll(io.LimitReader(z, limit+1))
-	if err != nil {
-		return nil, &beError{"INTERNAL_ERROR", "decompress gzip failed: " + err.Error()}
-	}
-	if int64(len(out)) > limit {
-		return nil, &beError{"INTERNAL_ERROR", "the decompressed body is larger than the emulator takes"}
-	}
-	return out, nil
 }

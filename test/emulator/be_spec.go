@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dorisload/benthos-doris/test/emulator/internal/codec"
 )
 
 // loadSpec is what the header of a load asks for, as far as a BE looks at it
@@ -17,7 +19,7 @@ type loadSpec struct {
 	user, password string
 	format         string // csv or json
 	withHeader     int    // lines of names (and types) at the top of a CSV
-	gz             bool
+	codec          codec.Kind
 	twoPhase       bool
 	group          string // sync_mode or async_mode; empty: none
 	timeout        time.Duration
@@ -71,7 +73,7 @@ func (x *exchange) readSpec() (*loadSpec, error) {
 	if s.user, s.password, ok = beAuth(h.Get("Authorization")); !ok {
 		return s, &beError{"NOT_AUTHORIZED", "no valid Basic authorization"}
 	}
-	if err := s.readFormat(); err != nil {
+	if err := s.readFormat(x.e.profile); err != nil {
 		return s, err
 	}
 	if err := s.checkSize(x.r, &x.e.opt); err != nil {
@@ -109,8 +111,8 @@ func (s *loadSpec) groupCommit(length int64) error {
 	return nil
 }
 
-func (s *loadSpec) readFormat() error {
-	given, compress := s.h.Get("format"), strings.ToLower(s.h.Get("compress_type"))
+func (s *loadSpec) readFormat(p profile) error {
+	given := s.h.Get("format")
 	unknown := &beError{"INTERNAL_ERROR", "unknown data format, format=" + given}
 	switch format := strings.ToLower(given); format {
 	case "", "csv":
@@ -125,16 +127,7 @@ func (s *loadSpec) readFormat() error {
 	default:
 		return unknown
 	}
-	switch compress {
-	case "":
-	case "gz":
-		s.gz = true
-	case "lzo", "bz2", "lz4", "lz4_block", "lzop", "snappy_block", "deflate":
-		return &beError{"NOT_IMPLEMENTED_ERROR", "the compress_type " + compress + " is not supported by the emulator"}
-	default:
-		return unknown
-	}
-	return nil
+	return s.readCompression(p, unknown)
 }
 
 func (s *loadSpec) checkSize(r *http.Request, opt *Options) error {

@@ -7,7 +7,8 @@
 //	// ... load through emu.FEURL() ...
 //	require.Equal(t, 3, emu.Count("demo", "events"))
 //
-// It behaves like Doris 3.1 as far as that is written down in its documentation
+// It behaves like Doris 3.1, or like the version in Options.Version where the
+// text below says so, as far as that is written down in its documentation
 // and source (be/src/http/action/stream_load.cpp, httpv2/rest/LoadAction.java,
 // DatabaseTransactionMgr.java and others). What it does not do it refuses, with an
 // answer in the form of Doris that names the emulator.
@@ -45,8 +46,14 @@
 // Formats: json (by line, outer array, both, one document; json_root, jsonpaths of
 // names and indexes), csv, csv_with_names, csv_with_names_and_types (with
 // separators of any length and in the \x01 form, enclose, escape,
-// trim_double_quotes, skip_lines, empty_field_as_null), each plain or with
-// compress_type gz.
+// trim_double_quotes, skip_lines, empty_field_as_null).
+//
+// Bodies may be compressed (header compress_type): gz, deflate (the zlib format),
+// bz2, lz4 (frames) and, as version master, zstd. Streams in a row are joined;
+// rubbish after them, a stream that is cut short and LZ4 bodies of less than 15
+// bytes fail the load, as in be/src/exec/decompressor.cpp. JSON is decompressed
+// since 3.0.5, and only when it is read by line: a document is parsed as it came.
+// Another word is an unknown format for CSV and no compression for JSON.
 //
 // The header columns takes names and expressions, where and delete take
 // conditions. They may use literals, names, + - * / %, comparisons, AND, OR, NOT,
@@ -102,8 +109,8 @@
 //
 // # Limits
 //
-// Refused: parquet, orc, arrow, hive_text; compressions other than gz;
-// partial_columns and unique_key_update_mode other than UPSERT; negative;
+// Refused: parquet, orc, arrow, hive_text; lzo, lzop, lz4_block and
+// snappy_block; partial_columns and unique_key_update_mode other than UPSERT; negative;
 // http_stream; redirect-policy other than direct and random-be; MAP, STRUCT,
 // VARIANT, BITMAP, HLL and the like; other expressions than those above.
 //

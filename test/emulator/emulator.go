@@ -15,19 +15,21 @@ import (
 
 // Emulator is a running cluster. Its methods may be called from any goroutine.
 type Emulator struct {
-	opt    Options
-	cat    *catalog
-	faults *faultSet
-	rec    *recorder
-	logs   *errorLogs
-	fes    []*node
-	bes    []*node
-	dead   *deadEnd
-	master atomic.Int64
-	ctx    context.Context //nolint:containedctx // it is the life of the cluster
-	cancel context.CancelFunc
-	gate   sync.Mutex
-	busy   sync.WaitGroup // handlers and timers; Add under gate
+	opt Options
+	// profile never changes.
+	profile profile
+	cat     *catalog
+	faults  *faultSet
+	rec     *recorder
+	logs    *errorLogs
+	fes     []*node
+	bes     []*node
+	dead    *deadEnd
+	master  atomic.Int64
+	ctx     context.Context //nolint:containedctx // it is the life of the cluster
+	cancel  context.CancelFunc
+	gate    sync.Mutex
+	busy    sync.WaitGroup // handlers and timers; Add under gate
 }
 
 // node is an FE or BE.
@@ -46,7 +48,11 @@ type node struct {
 
 // Start starts a cluster. The caller must Close it.
 func Start(opt Options) (*Emulator, error) {
-	e := &Emulator{opt: opt.withDefaults()}
+	p, err := profileOf(opt.Version)
+	if err != nil {
+		return nil, err
+	}
+	e := &Emulator{opt: opt.withDefaults(), profile: p}
 	e.cat = newCatalog(&e.opt)
 	e.faults = newFaultSet(e.opt.Seed, e.opt.Injector)
 	e.rec = newRecorder(e.opt.KeepRecords)
@@ -84,7 +90,6 @@ func Start(opt Options) (*Emulator, error) {
 			return nil, errors.Join(err, e.Close())
 		}
 	}
-	var err error
 	if e.dead, err = newDeadEnd(); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}

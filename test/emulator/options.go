@@ -10,6 +10,11 @@ import (
 // free ports of 127.0.0.1 with an empty catalog and the user root, who needs
 // no password.
 type Options struct {
+	// Version is the version of Doris to be: one of Versions, with or without a
+	// patch level. Default: DefaultVersion. See the package documentation for
+	// what differs.
+	Version string
+
 	// FEs and BEs are the numbers of nodes; 0 means 1. The first FE is the
 	// master.
 	FEs, BEs int
@@ -69,6 +74,10 @@ type Options struct {
 	// streaming_load_json_max_mb, in bytes. Defaults 10 GiB and 100 MiB. The
 	// second does not hold for loads with read_json_by_line.
 	MaxBodyBytes, MaxJSONBytes int64
+	// MaxPlainBytes bounds a body after its compression was taken off; the load
+	// fails when there is more. It is a limit of the emulator, which holds whole
+	// bodies in memory; Doris has none. Default 512 MiB.
+	MaxPlainBytes int64
 
 	// KeepBodies keeps the body of each load in its Request, for assertions.
 	KeepBodies bool
@@ -128,6 +137,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxJSONBytes == 0 {
 		o.MaxJSONBytes = 100 << 20
+	}
+	if o.MaxPlainBytes == 0 {
+		o.MaxPlainBytes = 512 << 20
 	}
 	if o.Seed == 0 {
 		o.Seed = 1
