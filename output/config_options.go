@@ -29,6 +29,9 @@ func (r *reader) options() streamload.Options {
 		TemporaryPartitions: r.list(fieldTemporaryPartitions),
 		StrictMode:          read(r, p.FieldBool, fieldStrictMode),
 		GroupCommit:         read(r, p.FieldString, fieldGroupCommit),
+		Timezone:            read(r, p.FieldString, fieldTimezone),
+		ExecMemLimit:        int64(read(r, p.FieldInt, fieldExecMemLimit)),
+		Unique:              r.uniqueKey(),
 		Headers:             read(r, p.FieldStringMap, fieldHeaders),
 	}
 	if p.Contains(fieldMaxFilterRatio) {

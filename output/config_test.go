@@ -142,7 +142,12 @@ where: a > 1
 max_filter_ratio: 0
 strict_mode: true
 partitions: [ p ]
-headers: { timezone: UTC }
+timezone: UTC
+exec_mem_limit: 1000
+merge_type: MERGE
+delete: op = 'd'
+sequence_column: at
+headers: { comment: hi }
 group_commit: off_mode
 label_prefix: mine
 label: ${! this.id }
@@ -167,7 +172,8 @@ tls: { enabled: true, skip_cert_verify: true }
 		Options: streamload.Options{
 			Format: "json", JSONPaths: `["$.a"]`, JSONRoot: "$.r", NumAsString: true, FuzzyParse: true, ColumnSeparator: ",", LineDelimiter: "\n",
 			Columns: []string{"a", "b"}, Where: "a > 1", MaxFilterRatio: &zero, StrictMode: true, Partitions: []string{"p"},
-			TemporaryPartitions: []string{}, Headers: map[string]string{"timezone": "UTC"}, GroupCommit: "off_mode",
+			TemporaryPartitions: []string{}, Headers: map[string]string{"comment": "hi"}, GroupCommit: "off_mode", Timezone: "UTC", ExecMemLimit: 1000,
+			Unique: streamload.UniqueKey{MergeType: "MERGE", Delete: "op = 'd'", SequenceColumn: "at", HiddenColumns: []string{}},
 		},
 		LabelPrefix: "mine", MaxRetries: 5,
 		Backoff:   streamload.Backoff{Initial: time.Second, Max: 2 * time.Second, MaxElapsed: -1},
@@ -191,6 +197,7 @@ func TestDefaultsAreThoseOfTheClient(t *testing.T) {
 	want.FEs, want.Username = []string{"fe"}, "root"
 	want.Observer, want.Grace, want.BackendAge = nil, 0, 0 // no fields
 	conf.client.Options.Columns, conf.client.Options.Partitions = nil, nil
+	conf.client.Options.Unique.HiddenColumns = nil
 	conf.client.Options.TemporaryPartitions, conf.client.Options.Headers = nil, nil
 	require.Equal(t, want, conf.client)
 	require.Nil(t, conf.label)

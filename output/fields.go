@@ -141,10 +141,20 @@ func loadFields() []*service.ConfigField {
 			Description("Load into these temporary partitions only. Not together with `partitions`.").
 			Default([]any{}).
 			Advanced(),
+		service.NewStringField(fieldTimezone).
+			Description("The time zone of time functions in `columns` and `where`. Not set, that of the cluster.").
+			Default("").
+			Example("Asia/Shanghai").
+			Advanced(),
+		service.NewIntField(fieldExecMemLimit).
+			Description("How much memory a load may take at the server, in bytes. 0 is the server's default.").
+			Default(0).
+			LintRule(execMemLimitLint).
+			Advanced(),
 		service.NewStringMapField(fieldHeaders).
-			Description("More headers of Stream Load, for what has no field of its own, such as `enclose`, `escape` or `timezone`. A header that a field of this output sends, and one that decides under which label rows are stored, is refused.").
+			Description("More headers of Stream Load, for what has no field of its own, such as `enclose` or `escape`. A header that a field of this output sends, and one that decides under which label rows are stored, is refused.").
 			Default(map[string]any{}).
-			Example(map[string]any{"timezone": "UTC", "load_mem_limit": "4294967296"}).
+			Example(map[string]any{"load_to_single_tablet": "true", "send_batch_parallelism": "4"}).
 			Advanced(),
 		service.NewStringAnnotatedEnumField(fieldGroupCommit, map[string]string{
 			"":               "The same as off_mode.",

@@ -18,6 +18,22 @@ const (
   [ "skip_lines is negative" ]
 }`
 
+	execMemLimitLint = `root = if this.type() == "number" && this < 0 {
+  [ "exec_mem_limit is negative" ]
+}`
+
+	mergeTypeLint = `root = if ![ "", "APPEND", "DELETE", "MERGE" ].contains(this) {
+  [ "merge_type is %v; it must be APPEND, DELETE or MERGE".format(this.string()) ]
+}`
+
+	updateModeLint = `root = if ![ "", "UPSERT", "UPDATE_FIXED_COLUMNS", "UPDATE_FLEXIBLE_COLUMNS" ].contains(this) {
+  [ "unique_key_update_mode is %v; it must be UPSERT, UPDATE_FIXED_COLUMNS or UPDATE_FLEXIBLE_COLUMNS".format(this.string()) ]
+}`
+
+	newKeyBehaviorLint = `root = if ![ "", "APPEND", "ERROR" ].contains(this) {
+  [ "partial_update_new_key_behavior is %v; it must be APPEND or ERROR".format(this.string()) ]
+}`
+
 	maxRetriesLint = `root = if this.type() == "number" && this < -1 {
   [ "max_retries is %v; it must be -1 (never) or more".format(this.string()) ]
 }`
@@ -54,6 +70,26 @@ let csv_only = [
   if this.empty_field_as_null == true { "empty_field_as_null" },
 ].filter(name -> name != null)
 
+let partial = this.partial_columns == true || [ "UPDATE_FIXED_COLUMNS", "UPDATE_FLEXIBLE_COLUMNS" ].contains(this.unique_key_update_mode)
+
+let not_grouped = [
+  if this.partial_columns == true { "partial_columns" },
+  if [ "UPDATE_FIXED_COLUMNS", "UPDATE_FLEXIBLE_COLUMNS" ].contains(this.unique_key_update_mode) { "unique_key_update_mode" },
+  if this.partitions.or([]).length() > 0 { "partitions" },
+  if this.temporary_partitions.or([]).length() > 0 { "temporary_partitions" },
+].filter(name -> name != null)
+
+let not_flexible = [
+  if this.fuzzy_parse == true { "fuzzy_parse" },
+  if this.columns.or([]).length() > 0 { "columns" },
+  if this.jsonpaths.or("") != "" { "jsonpaths" },
+  if this.hidden_columns.or([]).length() > 0 { "hidden_columns" },
+  if this.sequence_column.or("") != "" { "sequence_column" },
+  if this.merge_type.or("") != "" { "merge_type" },
+  if this.where.or("") != "" { "where" },
+  if $csv { "format csv" },
+].filter(name -> name != null)
+
 root = [
   if this.fe_urls.or([]).length() == 0 && this.url.or("") == "" {
     "fe_urls is empty: at least one FE address is needed, for instance http://localhost:8030"
@@ -69,6 +105,27 @@ root = [
   },
   if this.partitions.or([]).length() > 0 && this.temporary_partitions.or([]).length() > 0 {
     "partitions and temporary_partitions cannot both be set"
+  },
+  if $grouped && $not_grouped.length() > 0 {
+    "group_commit %v cannot be used with %v: Doris would leave group commit off without a word".format(this.group_commit, $not_grouped.join(", "))
+  },
+  if this.merge_type == "MERGE" && this.delete.or("") == "" {
+    "delete is not set: merge_type MERGE needs the condition under which a row deletes"
+  },
+  if this.merge_type != "MERGE" && this.delete.or("") != "" {
+    "delete is only for merge_type MERGE"
+  },
+  if this.hidden_columns.or([]).length() > 0 && this.columns.or([]).length() > 0 {
+    "hidden_columns is not read when columns is set: name them in columns, and leave hidden_columns out"
+  },
+  if this.partial_columns == true && this.unique_key_update_mode.or("") != "" {
+    "partial_columns is not read when unique_key_update_mode is set: leave it out"
+  },
+  if this.partial_update_new_key_behavior.or("") != "" && !$partial {
+    "partial_update_new_key_behavior is only for a partial update: set partial_columns or unique_key_update_mode"
+  },
+  if this.unique_key_update_mode == "UPDATE_FLEXIBLE_COLUMNS" && $not_flexible.length() > 0 {
+    "unique_key_update_mode UPDATE_FLEXIBLE_COLUMNS cannot be used with %v".format($not_flexible.join(", "))
   },
   if this.label.or("") != "" && $grouped {
     "label cannot be used with group_commit %v, where Doris makes the labels".format(this.group_commit)

@@ -74,6 +74,34 @@ func TestLints(t *testing.T) {
 			"several at once", "fe_urls: []\nread_json_by_line: false\nmax_filter_ratio: 2",
 			[]string{noFE, noLayout, "max_filter_ratio is 2; it must be between 0 and 1"},
 		},
+		{"merge without its condition", "merge_type: MERGE", []string{"delete is not set: merge_type MERGE needs the condition under which a row deletes"}},
+		{"merge", "merge_type: MERGE\ndelete: op = 'd'", nil},
+		{"a condition without merge", "delete: op = 'd'", []string{"delete is only for merge_type MERGE"}},
+		{"unknown merge type", "merge_type: UPSERT", []string{"merge_type is UPSERT; it must be APPEND, DELETE or MERGE"}},
+		{
+			"hidden columns beside columns", "hidden_columns: [ __DORIS_DELETE_SIGN__ ]\ncolumns: [ a ]",
+			[]string{"hidden_columns is not read when columns is set: name them in columns, and leave hidden_columns out"},
+		},
+		{"hidden columns", "hidden_columns: [ __DORIS_DELETE_SIGN__ ]", nil},
+		{
+			"two modes", "partial_columns: true\nunique_key_update_mode: UPSERT",
+			[]string{"partial_columns is not read when unique_key_update_mode is set: leave it out"},
+		},
+		{
+			"new keys without a partial update", "partial_update_new_key_behavior: ERROR",
+			[]string{"partial_update_new_key_behavior is only for a partial update: set partial_columns or unique_key_update_mode"},
+		},
+		{"new keys of a partial update", "partial_columns: true\npartial_update_new_key_behavior: ERROR", nil},
+		{
+			"flexible with what it cannot have", "unique_key_update_mode: UPDATE_FLEXIBLE_COLUMNS\nsequence_column: at\nwhere: a > 1",
+			[]string{"unique_key_update_mode UPDATE_FLEXIBLE_COLUMNS cannot be used with sequence_column, where"},
+		},
+		{"flexible", "unique_key_update_mode: UPDATE_FLEXIBLE_COLUMNS", nil},
+		{
+			"group commit with what turns it off", "group_commit: sync_mode\npartial_columns: true\npartitions: [ p ]",
+			[]string{"group_commit sync_mode cannot be used with partial_columns, partitions: Doris would leave group commit off without a word"},
+		},
+		{"negative memory", "exec_mem_limit: -1", []string{"exec_mem_limit is negative"}},
 		{"unknown field", "tabel: x", []string{"field tabel not recognised"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -34,6 +34,15 @@ const (
 	fieldStrictMode            = "strict_mode"
 	fieldPartitions            = "partitions"
 	fieldTemporaryPartitions   = "temporary_partitions"
+	fieldTimezone              = "timezone"
+	fieldExecMemLimit          = "exec_mem_limit"
+	fieldMergeType             = "merge_type"
+	fieldDelete                = "delete"
+	fieldSequenceColumn        = "sequence_column"
+	fieldHiddenColumns         = "hidden_columns"
+	fieldPartialColumns        = "partial_columns"
+	fieldUpdateMode            = "unique_key_update_mode"
+	fieldNewKeyBehavior        = "partial_update_new_key_behavior"
 	fieldHeaders               = "headers"
 	fieldGroupCommit           = "group_commit"
 	fieldLabelPrefix           = "label_prefix"
@@ -72,7 +81,7 @@ func Spec() *service.ConfigSpec {
 		Description(description).
 		LintRule(specLint)
 	for _, group := range [][]*service.ConfigField{
-		targetFields(), connectionFields(), formatFields(), loadFields(), labelFields(), paceFields(),
+		targetFields(), connectionFields(), formatFields(), loadFields(), uniqueFields(), labelFields(), paceFields(),
 	} {
 		spec = spec.Fields(group...)
 	}

@@ -56,6 +56,7 @@ func New(conf Config) (*Client, error) {
 			Backoff:    decide.Backoff(conf.Backoff),
 			LabelPoll:  decide.Backoff(conf.LabelPoll),
 			Unlabelled: conf.Options.Unlabelled(),
+			TwoPhase:   conf.Options.TwoPhaseCommit,
 			FEs:        len(fes),
 		},
 	}

@@ -44,6 +44,18 @@ type Options struct {
 	// StrictMode refuses values that do not fit their column instead of storing NULL.
 	StrictMode bool
 
+	// Timezone is that of the server's time functions in Columns and Where, for instance "Asia/Shanghai"; "" is the cluster's.
+	Timezone string
+	// ExecMemLimit bounds the memory of a load at the server, in bytes; 0 is the server's default.
+	ExecMemLimit int64
+
+	// Unique are the settings for tables with a unique key.
+	Unique UniqueKey
+
+	// TwoPhaseCommit loads the rows, checks the server's counts against them, and only then commits; what is counted wrong is aborted. It
+	// costs one more request.
+	TwoPhaseCommit bool
+
 	// GroupCommit is "sync_mode", "async_mode", "off_mode" or "". Unless it is off (the default), the server makes the
 	// labels: nothing is deduplicated, and an outcome that is not known cannot be looked up.
 	GroupCommit string
@@ -86,7 +98,7 @@ var reservedHeaders = map[string]string{
 	"line_delimiter":    "use the field line_delimiter",
 	"group_commit":      "use the field group_commit",
 	"timeout":           "use the field timeout",
-	"two_phase_commit":  "a load that is only prepared would be acknowledged before it is stored",
+	"two_phase_commit":  "use the field two_phase_commit",
 	"compress_type":     "the body is not compressed",
 	"content-encoding":  "the body is not compressed",
 	"txn_id":            "transactions are made for each load",
@@ -119,6 +131,13 @@ func (o Options) validate(bad func(string, string, ...any)) {
 	if r := o.MaxFilterRatio; r != nil && !(*r >= 0 && *r <= 1) {
 		bad("max_filter_ratio", "is %v; it must be between 0 and 1", *r)
 	}
+	if o.ExecMemLimit < 0 {
+		bad("exec_mem_limit", "is negative")
+	}
+	o.Unique.validate(o, bad)
+	if fields := o.ungrouped(); o.Unlabelled() && len(fields) > 0 {
+		bad("group_commit", "%s cannot be used with %s: Doris would leave group commit off without a word", o.GroupCommit, strings.Join(fields, ", "))
+	}
 	if o.SkipLines < 0 {
 		bad("skip_lines", "is negative")
 	}
@@ -142,6 +161,10 @@ func (o Options) validate(bad func(string, string, ...any)) {
 	}{
 		{"columns", o.Columns},
 		{"where", []string{o.Where}},
+		{"timezone", []string{o.Timezone}},
+		{"delete", []string{o.Unique.Delete}},
+		{"sequence_column", []string{o.Unique.SequenceColumn}},
+		{"hidden_columns", o.Unique.HiddenColumns},
 		{"jsonpaths", []string{o.JSONPaths}},
 		{"json_root", []string{o.JSONRoot}},
 		{"partitions", o.Partitions},
@@ -202,6 +225,12 @@ func (o Options) optional() map[string]string {
 	set("partitions", strings.Join(o.Partitions, ","))
 	set("temporary_partitions", strings.Join(o.TemporaryPartitions, ","))
 	yes("strict_mode", o.StrictMode)
+	set("timezone", o.Timezone)
+	if o.ExecMemLimit > 0 {
+		h["exec_mem_limit"] = strconv.FormatInt(o.ExecMemLimit, 10)
+	}
+	o.Unique.optional(set, yes)
+	yes("two_phase_commit", o.TwoPhaseCommit) // only this spelling is understood (be stream_load.cpp)
 	if o.MaxFilterRatio != nil {
 		h["max_filter_ratio"] = strconv.FormatFloat(*o.MaxFilterRatio, 'f', -1, 64)
 	}

@@ -13,8 +13,6 @@ var skipped = map[string]string{
 	"tp-cancel-between":              "needs two_phase_commit",
 	"tp-fe-restart-no-backend":       "needs two_phase_commit",
 	"tp-conflict-group-commit":       "needs two_phase_commit",
-	"gc-ignored-with-partial":        "needs partial_columns",
-	"sc-partial-missing-key":         "needs partial_columns",
 }
 
 // mandatory are the kinds of which no case may be skipped.
