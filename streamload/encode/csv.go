@@ -23,6 +23,8 @@ var (
 type csvChecker struct {
 	separator, delimiter []byte
 	enclose, escape      byte
+	columns              int // cells that a line must have; 0: any number
+	starRocks            bool
 }
 
 func newCSVChecker(o Options) *csvChecker {
@@ -31,6 +33,8 @@ func newCSVChecker(o Options) *csvChecker {
 		delimiter: []byte(o.LineDelimiter),
 		enclose:   o.Enclose,
 		escape:    o.Escape,
+		columns:   o.Columns,
+		starRocks: o.Dialect == StarRocks,
 	}
 	if len(c.separator) == 0 {
 		c.separator = []byte{','}
@@ -56,12 +60,7 @@ func (c *csvChecker) check(row []byte) ([]byte, error) {
 		i := invalidUTF8(line)
 		return nil, fmt.Errorf("the message is not valid UTF-8 at byte %d: %s", i, excerptAround(line, i))
 	}
-	if c.enclose == 0 || bytes.IndexByte(line, c.enclose) < 0 {
-		// No cell can be quoted, so every delimiter counts.
-		if i := bytes.Index(line, c.delimiter); i >= 0 {
-			return nil, c.delimiterError(line, i)
-		}
-	} else if err := c.checkQuotes(line); err != nil {
+	if err := c.checkCells(line); err != nil {
 		return nil, err
 	}
 	if c.runsIntoDelimiter(line) {
@@ -69,6 +68,53 @@ func (c *csvChecker) check(row []byte) ([]byte, error) {
 			excerpt(c.delimiter))
 	}
 	return line, nil
+}
+
+// checkCells looks that the line would end at its end, and that it has the right
+// number of cells. What Doris does with a line of another number is in
+// csv_reader.cpp, _line_split_to_values: it refuses it, and with it the load.
+func (c *csvChecker) checkCells(line []byte) error {
+	if c.columns == 0 {
+		return c.walk(line, nil)
+	}
+	cells := 0
+	if err := c.walk(line, func(int) { cells++ }); err != nil {
+		return err
+	}
+	if cells != c.columns {
+		return cellCountError(cells, c.columns)
+	}
+	return nil
+}
+
+func cellCountError(cells, columns int) error {
+	return fmt.Errorf("the row has %d cells and columns names %d, so the server would refuse it", cells, columns)
+}
+
+// walk finds the cells of a line as the server does, and calls end with the
+// offset at which each one ends. end may be nil. The error says where the server
+// would not find the end of the line.
+func (c *csvChecker) walk(line []byte, end func(int)) error {
+	switch {
+	case c.starRocks && (c.enclose != 0 || c.escape != 0):
+		return c.walkStarRocks(line, end)
+	case c.enclose != 0 && bytes.IndexByte(line, c.enclose) >= 0:
+		return c.walkQuotes(line, end)
+	}
+	// No cell can be quoted, so every delimiter counts.
+	if i := bytes.Index(line, c.delimiter); i >= 0 {
+		return c.delimiterError(line, i)
+	}
+	if end == nil {
+		return nil
+	}
+	pos := 0
+	for i := bytes.Index(line, c.separator); i >= 0; i = bytes.Index(line[pos:], c.separator) {
+		end(pos + i)
+		pos += i + len(c.separator)
+	}
+	end(len(line))
+	return nil
 }
 
 // delimiterError says that the line has a delimiter at offset i that counts.
@@ -96,21 +142,19 @@ func (c *csvChecker) trimLineEnd(row []byte) []byte {
 	return line
 }
 
-// checkQuotes walks through a line as the server's line reader does when an
-// enclose byte is set, and checks that it would end the line at its end:
-// neither at a line delimiter before that, nor after it, in a later row.
+// walkQuotes walks through a line as Doris' line reader does when an enclose byte
+// is set, and checks that it would end the line at its end: neither at a line
+// delimiter before that, nor after it, in a later row.
 //
 // A quote opens a cell only as the cell's first byte; elsewhere it is a letter.
 // What follows a closing quote is skipped up to the next separator.
-func (c *csvChecker) checkQuotes(line []byte) error {
+func (c *csvChecker) walkQuotes(line []byte, cell func(end int)) error {
 	delim := 0 // next line delimiter outside quotes, found anew when pos has passed it
 	for pos, known := 0, false; ; {
 		if pos < len(line) && line[pos] == c.enclose {
 			end := c.quotedEnd(line, pos+1)
 			if end < 0 {
-				return fmt.Errorf("the message has a cell that the enclose byte %s opens at byte %d and nothing closes; "+
-					"it would swallow the line_delimiter and the rows that follow: %s",
-					excerpt(line[pos:pos+1]), pos, excerptAround(line, pos))
+				return c.openQuoteError(line, pos)
 			}
 			pos = end
 		}
@@ -124,14 +168,26 @@ func (c *csvChecker) checkQuotes(line []byte) error {
 		}
 		sep := bytes.Index(line[pos:], c.separator)
 		if sep >= 0 && pos+sep+len(c.separator) <= delim {
+			if cell != nil {
+				cell(pos + sep)
+			}
 			pos += sep + len(c.separator)
 			continue
 		}
 		if delim < len(line) {
 			return c.delimiterError(line, delim)
 		}
+		if cell != nil {
+			cell(len(line))
+		}
 		return nil
 	}
+}
+
+func (c *csvChecker) openQuoteError(line []byte, pos int) error {
+	return fmt.Errorf("the message has a cell that the enclose byte %s opens at byte %d and nothing closes; "+
+		"it would swallow the line_delimiter and the rows that follow: %s",
+		excerpt(line[pos:pos+1]), pos, excerptAround(line, pos))
 }
 
 // quotedEnd returns the offset after the closing quote of the cell whose
@@ -168,10 +224,13 @@ func (c *csvChecker) quotedEnd(line []byte, pos int) int {
 // delimiter that begins before the end of the line. That takes a delimiter of
 // several bytes that begins as it ends, such as "||": after "a|" the server
 // would cut one byte early.
-func (c *csvChecker) runsIntoDelimiter(line []byte) bool {
-	d := c.delimiter
-	for n := 1; n < len(d) && n <= len(line); n++ {
-		if bytes.HasSuffix(line, d[:n]) && bytes.HasPrefix(d, d[n:]) {
+func (c *csvChecker) runsIntoDelimiter(line []byte) bool { return runsInto(line, c.delimiter) }
+
+// runsInto says whether s with the separator behind it holds a separator that
+// begins in s.
+func runsInto(s, separator []byte) bool {
+	for n := 1; n < len(separator) && n <= len(s); n++ {
+		if bytes.HasSuffix(s, separator[:n]) && bytes.HasPrefix(separator, separator[n:]) {
 			return true
 		}
 	}

@@ -32,5 +32,18 @@
 // mark. One line delimiter is dropped from its end and, where that is "\n",
 // also the carriage returns before it. The line delimiter may stand elsewhere
 // in the row only inside a quoted cell, and every quoted cell must be closed, as
-// an open one would swallow the rows that follow.
+// an open one would swallow the rows that follow. Where the number of columns is
+// known, a row must have as many cells.
+//
+// A [CellWriter] makes such rows of cells.
+//
+// # Whole bodies
+//
+// In the formats of which a message is a whole file, a body has one row, which is
+// sent as it is.
+//
+// # Compression
+//
+// A [Compressor] makes a [Packed] body of a Body: one compressed stream, held in
+// memory, because its length must be known before the first byte is sent.
 package encode

@@ -3,6 +3,7 @@ package encode
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Format is the form of the rows and of the body made of them.
@@ -13,20 +14,42 @@ const (
 	JSON Format = iota
 	// CSV: a row is one line, its cells already separated and quoted.
 	CSV
+	// CSVWithNames: a row is a whole CSV file whose first line the server skips.
+	CSVWithNames
+	// CSVWithNamesAndTypes: a row is a whole CSV file whose first two lines the
+	// server skips.
+	CSVWithNamesAndTypes
+	// Parquet: a row is a whole file.
+	Parquet
+	// ORC: a row is a whole file.
+	ORC
+	// Arrow: a row is a whole Arrow IPC stream.
+	Arrow
 )
+
+var formatNames = [...]string{"json", "csv", "csv_with_names", "csv_with_names_and_types", "parquet", "orc", "arrow"}
 
 // String returns the server's own name of the format, as in its header
 // "format".
 func (f Format) String() string {
-	switch f {
-	case JSON:
-		return "json"
-	case CSV:
-		return "csv"
-	default:
-		return fmt.Sprintf("format(%d)", uint8(f))
+	if int(f) < len(formatNames) {
+		return formatNames[f]
 	}
+	return fmt.Sprintf("format(%d)", uint8(f))
 }
+
+// ParseFormat finds a format by the name that String gives.
+func ParseFormat(name string) (f Format, ok bool) {
+	i := slices.Index(formatNames[:], name)
+	return Format(max(i, 0)), i >= 0
+}
+
+// Whole is true for the formats of which a row is a whole body. Such a body holds
+// one row of [Encode], however many rows of a table that are.
+func (f Format) Whole() bool { return f >= CSVWithNames && f <= Arrow }
+
+// Delimited is true for the formats that are CSV.
+func (f Format) Delimited() bool { return f >= CSV && f <= CSVWithNamesAndTypes }
 
 // Options says what the rows are and how the body is laid out. The zero value
 // is JSON, one object a line, validated.
@@ -39,9 +62,11 @@ type Options struct {
 	// read_json_by_line.
 	StripOuterArray bool
 
+	// Dialect is whose CSV reader will read the rows. Default Doris.
+	Dialect Dialect
+
 	// ColumnSeparator stands between the cells of a CSV row: the bytes
-	// themselves, not an escaped form such as \x01. It is only used to find
-	// quoted cells. Default ",".
+	// themselves, not an escaped form such as \x01. Default ",".
 	ColumnSeparator string
 
 	// LineDelimiter stands between the rows of a CSV body: the bytes
@@ -54,6 +79,13 @@ type Options struct {
 	// Escape is the byte that takes the meaning from the byte that follows it
 	// inside a quoted CSV cell. Default 0: none.
 	Escape byte
+
+	// TrimDoubleQuotes says that the load asks for trim_double_quotes, which
+	// takes quotes off the cells of CSV. Only [CellWriter] looks at it.
+	TrimDoubleQuotes bool
+
+	// Columns is how many cells a CSV row must have. Default 0: any number.
+	Columns int
 
 	// SkipValidation reduces the checks of a JSON row to its frame: it begins
 	// with { and ends with }. What lies between is then the caller's word; a
@@ -107,6 +139,9 @@ func Encode(rows [][]byte, o Options) (b Body, rejected []RowError) {
 		c, l = cc, layout{between: cc.delimiter}
 	default:
 		c = unknownFormat(o.Format)
+		if o.Format.Whole() {
+			c = &wholeChecker{format: o.Format}
+		}
 	}
 
 	s := selection{in: rows}
