@@ -1,7 +1,7 @@
 // Command benthos-doris is Benthos with the output doris_stream_load in it,
 // beside the generic components of Benthos (inputs and outputs for HTTP, files,
-// sockets and subprocesses, all processors). Run it without arguments to see
-// its commands.
+// sockets and subprocesses, all processors) and metrics for Prometheus. Run it
+// without arguments to see its commands.
 package main
 
 import (
@@ -13,6 +13,7 @@ import (
 	_ "github.com/redpanda-data/benthos/v4/public/components/pure"
 	"github.com/redpanda-data/benthos/v4/public/service"
 
+	"github.com/dorisload/benthos-doris/exporter"
 	"github.com/dorisload/benthos-doris/output"
 )
 
@@ -23,6 +24,13 @@ func main() {
 	// register wins, and the order of inits depends on import paths.
 	if err := output.Register(service.GlobalEnvironment(), output.Name); err != nil {
 		fmt.Fprintf(os.Stderr, "registering %s: %v\n", output.Name, err)
+		os.Exit(1)
+	}
+
+	// With it in there Benthos makes it the default: a config without metrics
+	// has metrics for Prometheus, as in Redpanda Connect.
+	if err := exporter.Register(service.GlobalEnvironment(), exporter.Name, helpOfMetrics()); err != nil {
+		fmt.Fprintf(os.Stderr, "registering %s: %v\n", exporter.Name, err)
 		os.Exit(1)
 	}
 
@@ -42,4 +50,13 @@ func main() {
 			"/etc/benthos.yaml",
 		),
 	)
+}
+
+// helpOfMetrics is what the output says of its metrics, by name.
+func helpOfMetrics() map[string]string {
+	help := map[string]string{}
+	for _, metric := range output.MetricsTable() {
+		help[metric.Name] = metric.Help
+	}
+	return help
 }

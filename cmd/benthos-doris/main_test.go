@@ -253,6 +253,24 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// Without metrics in the config there are those for Prometheus.
+func TestMetricsForPrometheus(t *testing.T) {
+	t.Parallel()
+
+	created := run(t, "", "create", "stdin//stdout")
+	require.Zero(t, created.code, created.stderr)
+	require.Contains(t, created.stdout, "metrics:\n  prometheus:")
+
+	metrics := file(t, "metrics.txt", "")
+	pipeline := "http: {enabled: false}\nlogger: {level: NONE}\ninput: {stdin: {}}\noutput: {drop: {}}\n" +
+		"metrics: {prometheus: {file_output_path: '" + metrics + "'}}\n"
+	got := run(t, "a\nb\n", "run", file(t, "config.yaml", pipeline))
+	require.Zero(t, got.code, got.stderr)
+	text, err := os.ReadFile(metrics)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `input_received{label="",path="root.input"} 2`)
+}
+
 func TestRunRefusesABadConfig(t *testing.T) {
 	t.Parallel()
 

@@ -63,23 +63,27 @@ func readOutput(env *service.Environment, name string) (*component, error) {
 	if view == nil {
 		return nil, fmt.Errorf("no output %q is registered", name)
 	}
+	return readView("output "+name, view)
+}
 
+// readView reads what Benthos knows of a component; what is its name in errors.
+func readView(what string, view *service.ConfigView) (*component, error) {
 	raw, err := view.FormatJSON()
 	if err != nil {
-		return nil, fmt.Errorf("describing output %s: %w", name, err)
+		return nil, fmt.Errorf("describing %s: %w", what, err)
 	}
 	var c component
 	if err := json.Unmarshal(raw, &c); err != nil {
-		return nil, fmt.Errorf("reading the description of output %s: %w", name, err)
+		return nil, fmt.Errorf("reading the description of %s: %w", what, err)
 	}
 	if len(c.Config.Children) == 0 {
-		return nil, fmt.Errorf("the description of output %s has no fields", name)
+		return nil, fmt.Errorf("the description of %s has no fields", what)
 	}
 
 	// Sample configs and examples as YAML are in the template data only.
 	data, err := view.TemplateData()
 	if err != nil {
-		return nil, fmt.Errorf("sample configs of output %s: %w", name, err)
+		return nil, fmt.Errorf("sample configs of %s: %w", what, err)
 	}
 	c.commonYAML, c.fullYAML = data.CommonConfigYAML, data.AdvancedConfigYAML
 	c.fragments = make(map[string][]string)

@@ -24,6 +24,7 @@ type page struct {
 type source struct {
 	output *component
 	tables []namedTable // beside the option table
+	others []namedTable // that are not on the page of the output
 }
 
 // plan works out every generated page, and every page with markers, below root.
@@ -35,7 +36,7 @@ func plan(root string, src source) ([]page, error) {
 	}
 	pages := []page{own}
 
-	tables := append([]namedTable{{name: "options", text: optionTable(src.output)}}, src.tables...)
+	tables := append([]namedTable{{name: "options", text: optionTable(src.output)}}, slices.Concat(src.tables, src.others)...)
 	others, err := markdownFiles(root)
 	if err != nil {
 		return nil, err

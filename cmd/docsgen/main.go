@@ -11,6 +11,7 @@ import (
 
 	"github.com/redpanda-data/benthos/v4/public/service"
 
+	"github.com/dorisload/benthos-doris/exporter"
 	"github.com/dorisload/benthos-doris/output"
 )
 
@@ -72,5 +73,21 @@ func describe() (source, error) {
 	if err != nil {
 		return source{}, err
 	}
-	return source{output: described, tables: []namedTable{classes(), metrics()}}, nil
+	// Of metrics Benthos knows only what is in the global environment.
+	if err := exporter.Register(service.GlobalEnvironment(), exporter.Name, nil); err != nil {
+		return source{}, err
+	}
+	view, ok := service.GlobalEnvironment().GetMetricsConfig(exporter.Name)
+	if !ok {
+		return source{}, fmt.Errorf("no metrics %q are registered", exporter.Name)
+	}
+	metricsExporter, err := readView(exporter.Name, view)
+	if err != nil {
+		return source{}, err
+	}
+	return source{
+		output: described,
+		tables: []namedTable{classes(), metrics()},
+		others: []namedTable{{name: "exporter", text: flatTable(metricsExporter)}},
+	}, nil
 }

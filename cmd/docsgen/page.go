@@ -38,6 +38,15 @@ func optionTable(c *component) string {
 	return b.String()
 }
 
+// flatTable has all fields, the advanced ones too.
+func flatTable(c *component) string {
+	var rows [][]string
+	for _, e := range c.flatten() {
+		rows = append(rows, []string{code(e.path), e.typeName(), code(e.defaultValue()), e.brief()})
+	}
+	return table([]string{"Field", "Type", "Default", "Meaning"}, rows)
+}
+
 // namedTable is a generated table that pages may show.
 type namedTable struct {
 	name  string // in the markers of a page
