@@ -23,7 +23,7 @@ func labelFields() []*service.ConfigField {
 				Description("How long such a load is remembered, with a warning when it is forgotten; 0s sets no bound. Time in which no frontend can be reached does not count. It should be longer than it takes the input to deliver again. Doris itself forgets a label after 12 hours.").
 				Default("1h").
 				Advanced(),
-		).Description("What is remembered, in memory, of loads whose outcome was unknown when their messages were failed. Messages with the same content that come again are looked up there first: those that turn out to be stored are acknowledged and not loaded a second time. Without `label` this ends with the process. Not used with `group_commit`, where Doris makes the labels.").Advanced(),
+		).Description("What is remembered, in memory, of loads whose outcome was unknown when their messages were failed. Messages with the same content that come again are looked up there first: those that turn out to be stored are acknowledged and not loaded a second time. What is stored of a batch that has to come again as a whole is remembered there too, for a few minutes, and these limits also bound what is remembered of messages that failed alone. Without `label` this ends with the process. With `group_commit` Doris makes the labels, and a load whose outcome is unknown cannot be looked up.").Advanced(),
 	}
 }
 

@@ -26,6 +26,12 @@ func (o *observer) Settled(s streamload.SettleInfo) {
 // Forgotten counts and logs a load that is dropped from the ledger.
 func (o *observer) Forgotten(s streamload.SettleInfo) {
 	o.meters.forgotten(s)
+	if s.Expected {
+		o.log.With("table", s.Database+"."+s.Table).Warnf(
+			"%d rows that were stored up to %s ago and were to be delivered again, because others of their batch had failed, are forgotten, because %s: they may be stored twice when they are delivered again",
+			s.Rows, s.Age.Round(time.Millisecond), s.Result)
+		return
+	}
 	log, age := o.about(s)
 	log.Warnf("The load that ended %s ago with its outcome unknown (label %s) is forgotten, because %s: %d rows of it may be stored twice when they are delivered again",
 		age, s.Label, s.Result, s.Rows)

@@ -19,6 +19,8 @@ const mixed = "mixed"
 // nothing.
 type result struct {
 	batch service.MessageBatch
+	// groups are the loads that were tried.
+	groups []*group
 
 	mu     sync.Mutex
 	errs   []error // by index; nil is a message that is stored
@@ -131,6 +133,15 @@ func (r *result) err() error {
 		}
 	}
 	return batchErr
+}
+
+// whole is the error of a batch of which some messages failed, or all, that names none: then all of them come again.
+func (r *result) whole() error {
+	headline := r.headline()
+	if r.failed < len(r.batch) {
+		headline += "; the others are stored, and are acknowledged when they are delivered again with these"
+	}
+	return service.NewBatchError(r.batch, errors.New(headline))
 }
 
 // unreached is true when nothing of the batch is stored and every load that was tried failed because no FE answered. Messages that cannot be

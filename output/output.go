@@ -27,6 +27,7 @@ type output struct {
 	// whole is true when Benthos hands a source batch back as a whole although only some of its messages failed.
 	whole bool
 
+	replays   *replays
 	hello     sync.Once
 	reconnect reconnect
 }
@@ -47,6 +48,7 @@ func newOutput(conf config, mgr *service.Resources) (*output, error) {
 		meters:    meters,
 		slots:     make(chan struct{}, conf.maxInFlight),
 		whole:     !conf.batching.IsNoop(),
+		replays:   newReplays(conf.client.Ledger, client.Reachable),
 		reconnect: reconnect{backoff: decide.Backoff(conf.client.Backoff)},
 	}, nil
 }
@@ -76,12 +78,14 @@ func (o *output) WriteBatch(ctx context.Context, batch service.MessageBatch) err
 	if len(batch) == 0 {
 		return nil
 	}
+	again := o.replays.take(batch)
 	res := o.write(ctx, batch)
 	if res.unreached() && ctx.Err() == nil {
 		// What Connect will ask is asked here too. If an FE answers now, it may just have come up, or no other was tried: once more.
 		// If that fails the same way the batch fails for its reason, or it would go round and round.
 		if err := o.client.Reach(ctx); err != nil && ctx.Err() == nil {
 			o.reconnect.lost()
+			o.replays.giveBack(again)
 			o.log.Warnf("%d messages wait until an FE can be reached: %v", len(batch), err)
 			return service.ErrNotConnected
 		}
@@ -96,7 +100,7 @@ func (o *output) WriteBatch(ctx context.Context, batch service.MessageBatch) err
 			o.log.Warn(c.headline)
 		}
 	}
-	return res.err()
+	return o.tell(res, again)
 }
 
 // write loads a batch once, its tables at the same time as far as there are slots.
@@ -146,7 +150,7 @@ func (o *output) load(ctx context.Context, g *group, res *result) {
 	o.meters.ledger(o.client.LedgerSize)
 	if n := report.AlreadyStored; n > 0 {
 		o.log.With("table", g.Database+"."+g.Table).
-			Infof("%d of %d rows were stored by an earlier load whose outcome had been unknown; they are acknowledged and not stored a second time", n, len(g.Rows))
+			Infof("%d of %d rows were stored by an earlier load; they are acknowledged and not stored a second time", n, len(g.Rows))
 	}
 	res.settle(g, err)
 }

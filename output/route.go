@@ -60,10 +60,11 @@ func (o *output) route(batch service.MessageBatch, res *result) []*group {
 		g.Rows, g.indices = append(g.Rows, row), append(g.indices, i)
 		last = g
 	}
-	if o.conf.label == nil {
-		return groups
+	if o.conf.label != nil {
+		groups = o.identify(batch, groups, res)
 	}
-	return o.identify(batch, groups, res)
+	res.groups = groups
+	return groups
 }
 
 // evaluator gives the value of an expression for the i-th message of a batch.

@@ -60,7 +60,7 @@ func New(conf Config) (*Client, error) {
 			FEs:        len(fes),
 		},
 	}
-	c.ledger = newLedger(conf.Ledger, c.frontends.lit, conf.Observer.Forgotten)
+	c.ledger = newLedger(conf.Ledger, c.Reachable, conf.Observer.Forgotten)
 	return c, nil
 }
 
@@ -89,7 +89,7 @@ func (c *Client) Load(ctx context.Context, b Batch) (Report, error) {
 	// Requests outlive the caller's context by the grace, so that one on its way can learn its fate.
 	alive, cancel := c.withGrace(ctx)
 	defer cancel()
-	if c.ledger.empty() || c.policy.Unlabelled {
+	if c.ledger.empty() {
 		report, failure := c.deliver(ctx, alive, b, &body)
 		return result(report, failure, rejected)
 	}
@@ -181,6 +181,10 @@ func (c *Client) LedgerSize() (loads, rows int) {
 	}
 	return c.ledger.size()
 }
+
+// Reachable is for how long some FE could be reached since the client was made. The ages of the ledger are measured by it, because nothing is
+// delivered again in an outage.
+func (c *Client) Reachable() time.Duration { return c.frontends.lit() }
 
 // LoadLimit is how many loads may run at a time because the cluster is short of something, 0 while there is no limit.
 func (c *Client) LoadLimit() int { return c.pace.slowed() }

@@ -14,16 +14,26 @@ import (
 // Messages that are delivered again carry nothing that says which load they were in, and may come back split, merged or in another
 // order. So a load whose delivery ended with its fate open stays in the ledger: its label, and the digests of its rows. Rows that
 // come in while the ledger is not empty are looked up in it before they are loaded. While it is empty it costs one atomic load a batch.
+//
+// Rows that are known to be stored and to come back all the same (Client.Expect) are in it too, as loads that are committed.
 
 // digest identifies a row by its bytes. At 128 bits two different rows of any real amount never share one.
 type digest [16]byte
 
 func digestOf(row []byte) digest { return xxh3.Hash128(row).Bytes() }
 
+func digestsOf(body *encode.Body) []digest {
+	digests := make([]digest, body.Rows())
+	for i := range digests {
+		digests[i] = digestOf(body.Row(i))
+	}
+	return digests
+}
+
 // ledger is the loads whose fate is open, and those found committed whose rows have not all come back yet.
 type ledger struct {
 	limits LedgerLimits
-	// clock is what MaxAge is measured by. It stands still while nobody could be asked about a load, so that none is forgotten for
+	// clock is what ages are measured by. It stands still while nobody could be asked about a load, so that none is forgotten for
 	// that, and its rows come back first.
 	clock func() time.Duration
 	count atomic.Int64 // of entries
@@ -36,11 +46,12 @@ type ledger struct {
 	untold  []SettleInfo // for forgotten
 }
 
-// entry is one load.
+// entry is one load, or rows of several that are expected.
 type entry struct {
-	database, table, label string
+	database, table, label string // no label: rows that are expected
 	born                   time.Time
 	bornAt                 time.Duration // by the ledger's clock
+	maxAge                 time.Duration // 0: no bound
 	owed                   decide.Debt   // at first; settling changes only that of a random label
 
 	// Under the ledger's lock:
@@ -84,19 +95,31 @@ func (l *ledger) empty() bool { return l.count.Load() == 0 }
 
 // add remembers a load. An entry of the same label (a stable one, sent again) is replaced.
 func (l *ledger) add(b Batch, label string, body *encode.Body, debt decide.Debt) {
-	e := &entry{
-		database: b.Database, table: b.Table, label: label, born: time.Now(), bornAt: l.clock(), owed: debt, debt: debt,
-		rows: make(map[digest]int, body.Rows()), left: body.Rows(), gate: make(chan struct{}, 1),
-	}
-	for i := range body.Rows() {
-		e.rows[digestOf(body.Row(i))]++
-	}
+	e := l.newEntry(b, label, l.limits.MaxAge)
+	e.owed, e.debt = debt, debt
+	rows := digestsOf(body)
 	l.mu.Lock()
 	defer l.unlock()
 	l.forget(label)
 	l.entries = append(l.entries, e)
-	l.rows += e.left
+	l.fill(e, rows)
 	l.sweep()
+}
+
+func (l *ledger) newEntry(b Batch, label string, maxAge time.Duration) *entry {
+	return &entry{
+		database: b.Database, table: b.Table, label: label, born: time.Now(), bornAt: l.clock(), maxAge: maxAge,
+		rows: map[digest]int{}, gate: make(chan struct{}, 1),
+	}
+}
+
+// fill adds rows to an entry. It wants the lock held.
+func (l *ledger) fill(e *entry, rows []digest) {
+	for _, d := range rows {
+		e.rows[d]++
+	}
+	e.left += len(rows)
+	l.rows += len(rows)
 }
 
 // forget removes the entry of a label. It wants the lock held.
@@ -122,7 +145,7 @@ func (l *ledger) remove(i int) {
 func (l *ledger) drop(i int, why string) {
 	e := l.entries[i]
 	l.untold = append(l.untold, SettleInfo{
-		Database: e.database, Table: e.table, Label: e.label, Age: time.Since(e.born), Rows: e.left, Result: why,
+		Database: e.database, Table: e.table, Label: e.label, Expected: e.label == "", Age: time.Since(e.born), Rows: e.left, Result: why,
 	})
 	l.remove(i)
 }
@@ -139,7 +162,9 @@ func (l *ledger) sweep() {
 		switch {
 		case e.settled == decide.SettledClosed, e.left == 0 && e.pending == 0:
 			l.remove(i)
-		case l.limits.MaxAge > 0 && now-e.bornAt > l.limits.MaxAge:
+		case e.maxAge > 0 && now-e.bornAt > e.maxAge && e.label == "":
+			l.drop(i, "they have not come back in time")
+		case e.maxAge > 0 && now-e.bornAt > e.maxAge:
 			l.drop(i, "it is older than max_age")
 		default:
 			i++
@@ -171,7 +196,7 @@ func (l *ledger) matching(database, table string, digests []digest) (found []*en
 
 // owed is the debt of a label that the ledger has an entry of.
 func (l *ledger) owed(label string) (decide.Debt, bool) {
-	if l.empty() {
+	if label == "" || l.empty() {
 		return decide.Debt{}, false
 	}
 	l.mu.Lock()

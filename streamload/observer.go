@@ -16,8 +16,8 @@ type Observer interface {
 	// Settled is called when the fate of a load whose outcome was unknown was looked into: Result is "committed", "closed" (it is not stored
 	// and never will be) or "open".
 	Settled(SettleInfo)
-	// Forgotten is called when such a load is dropped from the ledger before all its rows have come back: Result says why. Rows of it that
-	// are delivered later may be stored twice.
+	// Forgotten is called when such a load is dropped from the ledger before all its rows have come back, and when rows that were expected
+	// (Client.Expect) are: Result says why. Rows of it that are delivered later may be stored twice.
 	Forgotten(SettleInfo)
 	// Finished is called at the end of a delivery; err is nil when the rows are committed.
 	Finished(Report, *Error)
@@ -60,10 +60,13 @@ type PollInfo struct {
 	After time.Duration
 }
 
-// SettleInfo is a load whose outcome was unknown when its delivery ended.
+// SettleInfo is a load whose outcome was unknown when its delivery ended, or rows that were expected.
 type SettleInfo struct {
+	// Label is "" for rows that were expected.
 	Database, Table, Label string
-	// Age is the time since its delivery ended.
+	// Expected is true for rows that are stored and were expected to be delivered again.
+	Expected bool
+	// Age is the time since the delivery ended.
 	Age time.Duration
 	// Rows that have not come back yet.
 	Rows   int

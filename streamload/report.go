@@ -53,8 +53,8 @@ type Report struct {
 	Ambiguous bool
 	// LabelIgnored is true when the server used another label than ours, which takes its protection against doubles away.
 	LabelIgnored bool
-	// AlreadyStored is how many rows of the batch were found to be stored by an earlier load whose outcome had been unknown; they
-	// were not loaded again and are not in Rows.
+	// AlreadyStored is how many rows of the batch were found to be stored by an earlier load, whose outcome had been unknown or whose rows were
+	// expected again; they were not loaded again and are not in Rows.
 	AlreadyStored int
 	// Took is the time of the whole delivery.
 	Took time.Duration

@@ -36,10 +36,7 @@ func (c *Client) settle(ctx, alive context.Context, b Batch, body *encode.Body) 
 			return nil
 		}
 	}
-	digests := make([]digest, body.Rows())
-	for i := range digests {
-		digests[i] = digestOf(body.Row(i))
-	}
+	digests := digestsOf(body)
 	entries := c.ledger.matching(b.Database, b.Table, digests)
 	if len(entries) == 0 {
 		return nil

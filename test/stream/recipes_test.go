@@ -76,6 +76,28 @@ func TestTheRecipeForFiles(t *testing.T) {
 	require.Equal(t, 50_000, twice(without(t, yaml, "label")), "this is what label is for")
 }
 
+// What fails at the end of a file is kept by retry. Without it Benthos v4.80.0 loses it; if it does not any more, the page has to change.
+func TestTheRecipeForTheEndOfAFile(t *testing.T) {
+	t.Parallel()
+	yaml := recipe(t, "delivery.md", "The end of a file")
+	input, output, _ := strings.Cut(yaml, "  retry:\n    output:\n")
+	for name, c := range map[string]struct {
+		yaml string
+		want []int
+	}{
+		"with retry": {yaml, ids(3)}, "without": {input + strings.ReplaceAll(output, "\n    ", "\n")[4:], ids(0)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			doris := with(t, emulator.Fault{At: emulator.FERedirect, Do: emulator.NoBackend, Times: 4}) // the first time and max_retries
+			p := doris.cook(c.yaml, map[string]string{"ORDERS": linesOf(t, 3)})
+			p.b.SetHTTPMux(&paths{})
+			p.run()
+			require.Equal(t, c.want, doris.stored("orders"))
+		})
+	}
+}
+
 // A client that gets no answer sends its request again, to another process.
 func TestTheRecipeForHTTP(t *testing.T) {
 	t.Parallel()

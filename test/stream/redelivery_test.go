@@ -3,7 +3,6 @@ package stream
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,43 +40,6 @@ output:
 			require.Equal(t, ids(60), c.stored("orders"))
 		})
 	}
-}
-
-// Of a batch that goes to two tables the one that failed is delivered again, not the other.
-func TestOnlyTheFailedTableIsDeliveredAgain(t *testing.T) {
-	t.Parallel()
-	t.Run("once", func(t *testing.T) {
-		t.Parallel()
-		redeliverOneTable(t, 1)
-	})
-	t.Run("several times", func(t *testing.T) {
-		t.Parallel()
-		t.Skip("Benthos v4.80.0 loses messages when a batch that was delivered again in part fails with reasons by message: " +
-			"its replay keeps the positions of the first delivery (autoRetryInputBatched, batch.Error.WalkPartsBySource)")
-		redeliverOneTable(t, 3)
-	})
-}
-
-func redeliverOneTable(t *testing.T, failures int) {
-	t.Helper()
-	c := newCluster(t, emulator.Options{Tables: []emulator.Table{orders("table_0"), orders("table_1")}, Faults: []emulator.Fault{
-		{At: emulator.BEBeforeCommit, Do: emulator.TooManyVersions, Table: "table_1", Times: failures},
-	}})
-	newPipeline(t, `
-input:
-  generate:
-    count: 40
-    interval: ""
-    batch_size: 40
-    mapping: root.id = counter()
-output:
-`+c.output("max_retries: -1", `table: 'table_${! json("id") % 2 }'`)).run()
-	require.Equal(t, ids(40), slices.Sorted(slices.Values(append(c.stored("table_0"), c.stored("table_1")...))))
-	var tables []string
-	for _, l := range c.Loads() {
-		tables = append(tables, l.Table)
-	}
-	require.ElementsMatch(t, append([]string{"table_0"}, slices.Repeat([]string{"table_1"}, failures+1)...), tables)
 }
 
 // With a label a load that was committed without anybody knowing is found again by it, also by another process.
