@@ -28,6 +28,9 @@ type withholdConn struct {
 	// Only the one writing goroutine of net/http uses these, and before it gets a request, who gives it.
 	keeping bool   // the head of a request
 	kept    []byte // so far
+	// vector is what is written in one call, unwritten what is left of it. They are kept because they would be allocated for each call.
+	vector    [][]byte
+	unwritten net.Buffers
 }
 
 // maxHeld bounds what is held back of answers whose end does not come; net/http gives up on them itself.

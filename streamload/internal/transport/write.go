@@ -3,7 +3,6 @@ package transport
 import (
 	"bytes"
 	"io"
-	"net"
 )
 
 // net/http reads a body in pieces of 32 KiB and writes each of them. But first it asks the connection whether it can read the body itself
@@ -102,12 +101,19 @@ func (c *withholdConn) Write(p []byte) (int, error) {
 
 // writeVector writes pieces of a body, with the head that was kept before them. It returns how many bytes of the pieces left.
 func (c *withholdConn) writeVector(pieces [][]byte) (int64, error) {
-	head := int64(0)
+	if !c.keeping && len(pieces) == 1 {
+		n, err := c.Conn.Write(pieces[0])
+		return int64(n), err
+	}
+	head, all := int64(0), c.vector[:0]
 	if c.keeping {
 		c.keeping = false
 		head = int64(len(c.kept))
-		pieces = append([][]byte{c.kept}, pieces...)
+		all = append(all, c.kept)
 	}
-	n, err := (*net.Buffers)(&pieces).WriteTo(c.Conn) // writev where Conn is plain TCP, else one after the other
+	all = append(all, pieces...)
+	c.vector, c.unwritten = all, all
+	n, err := c.unwritten.WriteTo(c.Conn) // writev where Conn is plain TCP, else one after the other
+	clear(c.vector)                       // the connection must not keep the rows alive
 	return max(n-head, 0), err
 }
