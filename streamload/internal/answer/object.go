@@ -3,6 +3,7 @@ package answer
 import (
 	"bytes"
 	"encoding/json"
+	"math/bits"
 	"strconv"
 	"strings"
 	"unicode"
@@ -13,7 +14,7 @@ const excerptBytes = 300
 
 // maxMembers is several times what any server sends. An object of millions of tiny members would take many times its own
 // size in memory.
-const maxMembers = 256
+const maxMembers = 256 // so that a byte numbers them
 
 // member is one key of the outermost object, in the order sent.
 type member struct {
@@ -23,31 +24,44 @@ type member struct {
 
 // object is a JSON object that may hold a key more than once, in different letter cases
 // (newer BEs repeat "Comment" when they answer with the load record).
-type object []member
+type object struct {
+	members []member
+	// present has the bit of each of the names that is there, in any letter case, and twice that of each that is there more than once.
+	// Neither is to be trusted where a key is odd.
+	present, twice uint32
+	odd            bool
+	at             [len(names)]uint8 // the member of each name that is there once
+}
 
 var bom = []byte("\xef\xbb\xbf")
 
 // parseObject reads one whole JSON object and nothing behind it. Anything else is not ok: an answer that is cut or has
 // junk behind it is an answer that something has touched, and must not decide a load.
-func parseObject(body []byte) (object, bool) {
+func parseObject(body []byte) (o object, ok bool) {
 	body = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(body), bom))
 	if len(body) < 2 || body[0] != '{' {
-		return nil, false
+		return object{}, false
 	}
 	if !json.Valid(body) {
-		return nil, false
+		return object{}, false
 	}
 	// What is valid needs no more than to find where keys and values end.
-	o := make(object, 0, 24)
+	o.members = make([]member, 0, 24)
 	for at := skipSpace(body, 1); body[at] != '}'; {
-		if len(o) == maxMembers {
-			return nil, false
+		if len(o.members) == maxMembers {
+			return object{}, false
 		}
 		end := valueEnd(body, at)
-		key := text(body[at:end])
+		key, plain := spell(body[at:end])
+		if key.bit != 0 {
+			o.twice |= o.present & key.bit
+			o.present |= key.bit
+			o.at[bits.TrailingZeros32(key.bit)] = uint8(len(o.members)) //nolint:gosec // at most maxMembers
+		}
+		o.odd = o.odd || !plain
 		at = skipSpace(body, skipSpace(body, end)+1) // behind the colon
 		end = valueEnd(body, at)
-		o = append(o, member{key, body[at:end:end]})
+		o.members = append(o.members, member{key.key, body[at:end:end]})
 		if at = skipSpace(body, end); body[at] == ',' {
 			at = skipSpace(body, at+1)
 		}
@@ -107,12 +121,15 @@ func text(raw []byte) string {
 }
 
 // all returns the values of the first name that is there: each name exactly as written first, then in any letter case.
-func (o object) all(names ...string) (values []json.RawMessage) {
+func (o *object) all(names ...string) (values []json.RawMessage) {
+	if bit, certain := o.bitOf(names); certain && bit == 0 {
+		return nil
+	}
 	name, same, ok := o.named(names)
 	if !ok {
 		return nil
 	}
-	for _, m := range o {
+	for _, m := range o.members {
 		if same(m.key, name) {
 			values = append(values, m.raw)
 		}
@@ -121,9 +138,15 @@ func (o object) all(names ...string) (values []json.RawMessage) {
 }
 
 // find returns the first of all.
-func (o object) find(names ...string) (json.RawMessage, bool) {
+func (o *object) find(names ...string) (json.RawMessage, bool) {
+	if bit, certain := o.bitOf(names); certain {
+		if bit == 0 {
+			return nil, false
+		}
+		return o.members[o.at[bits.TrailingZeros32(bit)]].raw, true
+	}
 	if name, same, ok := o.named(names); ok {
-		for _, m := range o {
+		for _, m := range o.members {
 			if same(m.key, name) {
 				return m.raw, true
 			}
@@ -132,11 +155,24 @@ func (o object) find(names ...string) (json.RawMessage, bool) {
 	return nil, false
 }
 
+// bitOf is the bit of the one of the names that is there, 0 if none is. It is not certain when more than one is, or one more than once.
+func (o *object) bitOf(names []string) (bit uint32, certain bool) {
+	for _, name := range names {
+		s, known := spellings[name]
+		if !known {
+			return 0, false
+		}
+		bit |= s.bit
+	}
+	bit &= o.present
+	return bit, !o.odd && bit&o.twice == 0 && bit&(bit-1) == 0
+}
+
 // named finds which of the names is there, and how it is to be compared.
-func (o object) named(names []string) (name string, same func(a, b string) bool, ok bool) {
+func (o *object) named(names []string) (name string, same func(a, b string) bool, ok bool) {
 	for _, same := range [...]func(a, b string) bool{equal, strings.EqualFold} {
 		for _, name := range names {
-			for _, m := range o {
+			for _, m := range o.members {
 				if same(m.key, name) {
 					return name, same, true
 				}
@@ -158,7 +194,7 @@ func contradict(values []json.RawMessage) bool {
 	return false
 }
 
-func (o object) text(names ...string) string {
+func (o *object) text(names ...string) string {
 	raw, ok := o.find(names...)
 	if !ok {
 		return ""
@@ -166,7 +202,7 @@ func (o object) text(names ...string) string {
 	return plainText(raw)
 }
 
-func (o object) number(name string) int64 {
+func (o *object) number(name string) int64 {
 	raw, ok := o.find(name)
 	if !ok {
 		return 0
@@ -188,6 +224,16 @@ func plainText(raw json.RawMessage) string {
 
 // integer takes 12, "12" and 12.0: servers and proxies have sent all of them.
 func integer(raw json.RawMessage) (int64, bool) {
+	if 0 < len(raw) && len(raw) < 19 { // nearly always; more digits may be more than 64 bits
+		n, digits := int64(0), true
+		for _, c := range raw {
+			digits = digits && '0' <= c && c <= '9'
+			n = n*10 + int64(c-'0')
+		}
+		if digits {
+			return n, true
+		}
+	}
 	s := strings.TrimSpace(plainText(raw))
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return n, true
