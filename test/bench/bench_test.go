@@ -126,3 +126,18 @@ func BenchmarkLabel(b *testing.B) {
 	}
 	b.ReportMetric(median(more), "hash_cpu_s/GB")
 }
+
+// BenchmarkAlone is the output without peers, to be profiled.
+func BenchmarkAlone(b *testing.B) {
+	for _, w := range []workload{w1, w2, w3, w4, w5} {
+		b.Run(w.name, func(b *testing.B) {
+			s := startSink(b)
+			rows := w.content()
+			p := alone(b, w, s.FEKeep, nil)
+			for b.Loop() {
+				run(b, w, rows, p)
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
