@@ -72,7 +72,7 @@ func (t *Transport) Ping(ctx context.Context, fe *url.URL) (Reply, error) {
 // call does a request without a body and follows redirects by hand, with the same checks as a load.
 func (t *Transport) call(ctx context.Context, method string, at *url.URL, name string, header http.Header) (Reply, error) {
 	for hops := 0; ; hops++ {
-		req := t.request(ctx, method, at)
+		req := t.request(ctx, method, at, 0)
 		maps.Copy(req.Header, header)
 		resp, err := t.calls.RoundTrip(req)
 		if err != nil {
@@ -109,7 +109,7 @@ func (t *Transport) ErrorLog(ctx context.Context, address string, of Attempt) ([
 		return nil, fmt.Errorf("the ErrorURL %w", err)
 	}
 	at.User = nil
-	req := t.request(ctx, http.MethodGet, at)
+	req := t.request(ctx, http.MethodGet, at, 0)
 	if at.Host != of.Server || of.Secure && at.Scheme != "https" {
 		delete(req.Header, "Authorization")
 	}

@@ -64,7 +64,7 @@ func (t *Transport) Load(ctx context.Context, base *url.URL, l Load) Attempt {
 	at := Path(base, l.Database, l.Table, "_stream_load")
 	left := false // some of the body left at an earlier hop
 	for hops := 0; ; hops++ {
-		a, to := t.put(ctx, at, l, hops)
+		a, to := t.put(ctx, base, at, l, hops)
 		a.Hops, a.Direct = hops, l.Direct
 		if left && a.Sent == decide.NotSent {
 			a.Sent, a.Stale = decide.MaybeReceived, false
@@ -86,10 +86,8 @@ func (t *Transport) Load(ctx context.Context, base *url.URL, l Load) Attempt {
 	}
 }
 
-// put does one hop. It returns where to go next when the answer was a redirect.
-func (t *Transport) put(ctx context.Context, at *url.URL, l Load, hop int) (Attempt, *url.URL) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+// put does one hop; base is where the first began. It returns where to go next when the answer was a redirect.
+func (t *Transport) put(ctx context.Context, base, at *url.URL, l Load, hop int) (Attempt, *url.URL) {
 	body := openBody(l.Body)
 	trace := &hopTrace{}
 	hooks := trace.hooks()
@@ -97,11 +95,14 @@ func (t *Transport) put(ctx context.Context, at *url.URL, l Load, hop int) (Atte
 	front := hop == 0 && !l.Direct
 	if front {
 		client = t.front
+		var cancel context.CancelCauseFunc
+		ctx, cancel = context.WithCancelCause(ctx)
+		defer cancel(nil)
 		wait := time.AfterFunc(t.conf.FEWait, func() { cancel(errNoFEAnswer) })
 		defer wait.Stop()
 		hooks.Got100Continue = func() { wait.Stop() }
 	}
-	req := t.request(httptrace.WithClientTrace(ctx, hooks), http.MethodPut, at)
+	req := t.request(httptrace.WithClientTrace(ctx, hooks), http.MethodPut, at, len(l.Header)+1)
 	for name, values := range l.Header {
 		if strings.EqualFold(name, "User-Agent") {
 			name = "User-Agent" // net/http would send ours as well
@@ -111,7 +112,7 @@ func (t *Transport) put(ctx context.Context, at *url.URL, l Load, hop int) (Atte
 	if l.Eager && !front && body.length > 0 && body.length <= eagerBody && t.storers.has(at) {
 		trace.eager = true
 	} else {
-		req.Header["Expect"] = []string{"100-continue"}
+		req.Header["Expect"] = expectContinue
 	}
 	req.Body, req.ContentLength = body, body.length
 	if body.length == 0 {
@@ -167,7 +168,9 @@ func (t *Transport) put(ctx context.Context, at *url.URL, l Load, hop int) (Atte
 	a.ContentType = resp.Header.Get("Content-Type")
 	a.Load = answer.ParseLoad(text)
 	if stores = stored(a.Attempt); stores {
-		a.Base = Base(at, l.Database, l.Table)
+		if a.Base = base; hop > 0 {
+			a.Base = Base(at, l.Database, l.Table)
+		}
 	}
 	return a, nil
 }
@@ -202,15 +205,22 @@ func readAnswer(resp *http.Response, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(resp.Body, limit))
 }
 
-// request makes a request without a body, with our credentials.
-func (t *Transport) request(ctx context.Context, method string, at *url.URL) *http.Request {
+// Values of headers are shared by all requests; nothing changes them.
+var (
+	userAgent      = []string{"benthos-doris"}
+	expectContinue = []string{"100-continue"}
+)
+
+// request makes a request without a body, with our credentials and room for more headers.
+func (t *Transport) request(ctx context.Context, method string, at *url.URL, headers int) *http.Request {
 	req := (&http.Request{
 		Method: method, URL: at, Host: at.Host,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"User-Agent": {"benthos-doris"}},
+		Header: make(http.Header, 2+headers),
 	}).WithContext(ctx)
-	if t.auth != "" {
-		req.Header["Authorization"] = []string{t.auth}
+	req.Header["User-Agent"] = userAgent
+	if t.auth != nil {
+		req.Header["Authorization"] = t.auth
 	}
 	return req
 }

@@ -12,11 +12,21 @@ import (
 // The prefix of base (an FE behind a gateway) is kept.
 func Path(base *url.URL, segments ...string) *url.URL {
 	var raw, plain strings.Builder
-	raw.WriteString(strings.TrimRight(base.EscapedPath(), "/") + "/api")
-	plain.WriteString(strings.TrimRight(base.Path, "/") + "/api")
+	size := len(base.Path) + len("/api")
 	for _, s := range segments {
-		raw.WriteString("/" + url.PathEscape(s))
-		plain.WriteString("/" + s)
+		size += 1 + len(s)
+	}
+	raw.Grow(size)
+	plain.Grow(size)
+	raw.WriteString(strings.TrimRight(base.EscapedPath(), "/"))
+	raw.WriteString("/api")
+	plain.WriteString(strings.TrimRight(base.Path, "/"))
+	plain.WriteString("/api")
+	for _, s := range segments {
+		raw.WriteByte('/')
+		raw.WriteString(url.PathEscape(s))
+		plain.WriteByte('/')
+		plain.WriteString(s)
 	}
 	return &url.URL{Scheme: base.Scheme, Host: base.Host, Path: plain.String(), RawPath: raw.String()}
 }

@@ -39,7 +39,7 @@ type Config struct {
 // Transport sends loads and asks for label states. It is safe for concurrent use.
 type Transport struct {
 	conf Config
-	auth string // the Authorization header, "" without a user
+	auth []string // the Authorization header, nil without a user
 	// front is for the first hop: the body waits for 100 Continue without end (the context ends it).
 	front *http.Transport
 	// back is for the hops behind it.
@@ -52,6 +52,9 @@ type Transport struct {
 
 // never is longer than any load; ExpectContinueTimeout has no value for "no limit".
 const never = 365 * 24 * time.Hour
+
+// frontBuffer is in bytes.
+const frontBuffer = 2 << 10
 
 // New makes a Transport. It opens no connection and starts no goroutine.
 func New(c Config) *Transport {
@@ -69,9 +72,11 @@ func New(c Config) *Transport {
 	}
 	t := &Transport{conf: c}
 	if c.Username != "" {
-		t.auth = "Basic " + base64.StdEncoding.EncodeToString([]byte(c.Username+":"+c.Password))
+		t.auth = []string{"Basic " + base64.StdEncoding.EncodeToString([]byte(c.Username+":"+c.Password))}
 	}
 	t.front = t.newHTTP(never, true)
+	// Each of its connections is mostly for one head and one redirect; larger buffers would be garbage of every load.
+	t.front.ReadBufferSize, t.front.WriteBufferSize = frontBuffer, frontBuffer
 	t.back = t.newHTTP(c.ContinueWait, true)
 	t.calls = t.newHTTP(0, false)
 	return t
