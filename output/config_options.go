@@ -28,6 +28,7 @@ func (r *reader) options() streamload.Options {
 		Partitions:          r.list(fieldPartitions),
 		TemporaryPartitions: r.list(fieldTemporaryPartitions),
 		StrictMode:          read(r, p.FieldBool, fieldStrictMode),
+		TwoPhaseCommit:      read(r, p.FieldBool, fieldTwoPhaseCommit),
 		GroupCommit:         read(r, p.FieldString, fieldGroupCommit),
 		Timezone:            read(r, p.FieldString, fieldTimezone),
 		ExecMemLimit:        int64(read(r, p.FieldInt, fieldExecMemLimit)),

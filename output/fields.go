@@ -166,5 +166,9 @@ func loadFields() []*service.ConfigField {
 			Default("").
 			LintRule(groupCommitLint).
 			Advanced(),
+		service.NewBoolField(fieldTwoPhaseCommit).
+			Description("Store each load in two phases: the rows are loaded, the counts that Doris gives are checked against what was sent, and only then the load is committed. What is counted wrong is aborted instead, and sent again. It costs a request more for each load.").
+			Default(false).
+			Advanced(),
 	}
 }

@@ -77,6 +77,7 @@ let not_grouped = [
   if [ "UPDATE_FIXED_COLUMNS", "UPDATE_FLEXIBLE_COLUMNS" ].contains(this.unique_key_update_mode) { "unique_key_update_mode" },
   if this.partitions.or([]).length() > 0 { "partitions" },
   if this.temporary_partitions.or([]).length() > 0 { "temporary_partitions" },
+  if this.two_phase_commit == true { "two_phase_commit" },
 ].filter(name -> name != null)
 
 let not_flexible = [

@@ -101,6 +101,11 @@ func TestLints(t *testing.T) {
 			"group commit with what turns it off", "group_commit: sync_mode\npartial_columns: true\npartitions: [ p ]",
 			[]string{"group_commit sync_mode cannot be used with partial_columns, partitions: Doris would leave group commit off without a word"},
 		},
+		{
+			"group commit in two phases", "group_commit: async_mode\ntwo_phase_commit: true",
+			[]string{"group_commit async_mode cannot be used with two_phase_commit: Doris would leave group commit off without a word"},
+		},
+		{"two phases with a label", "two_phase_commit: true\nlabel: ${! this.id }", nil},
 		{"negative memory", "exec_mem_limit: -1", []string{"exec_mem_limit is negative"}},
 		{"unknown field", "tabel: x", []string{"field tabel not recognised"}},
 	} {

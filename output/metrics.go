@@ -39,6 +39,7 @@ const (
 	metricDuplicatesAvoided = "doris_duplicates_avoided"
 	metricLabelsIgnored     = "doris_labels_ignored"
 	metricPolls             = "doris_label_polls"
+	metricSecondPhases      = "doris_second_phases"
 	metricLoadLatency       = "doris_load_latency_ns"
 	metricAttemptLatency    = "doris_attempt_latency_ns"
 	metricServerPhase       = "doris_server_phase_ns"
@@ -52,7 +53,7 @@ const (
 )
 
 var metricsTable = []Metric{
-	{metricLoads, counter, []string{"table", "outcome"}, "Loads that ended. The outcome is success, publish_timeout (committed, visible a little later), label_finished, state_visible or state_committed (found to be committed by the label), all of which are stored; or failed, or unresolved (may be stored)."},
+	{metricLoads, counter, []string{"table", "outcome"}, "Loads that ended. The outcome is success, publish_timeout (committed, visible a little later), label_finished, state_visible or state_committed (found to be committed by the label), commit (by two_phase_commit), all of which are stored; or failed, or unresolved (may be stored)."},
 	{metricLoadErrors, counter, []string{"table", "class"}, "Loads that failed or stayed unresolved, by the class of the last failure."},
 	{metricRows, counter, []string{"table", "result"}, "Rows by what became of them: loaded; filtered (dropped by Doris as bad) and unselected (dropped by where), both acknowledged; unaccounted (sent, and missing from the counts of an answer of success); rejected (refused before sending); failed; unresolved; already_stored (acknowledged, because an earlier load has stored them: its outcome had been unknown, or they came again because others of their batch had failed); held (failed, because such a load may still store them)."},
 	{metricBytes, counter, []string{"table"}, "Bytes of the rows of loads that are stored, each load once."},
@@ -63,6 +64,7 @@ var metricsTable = []Metric{
 	{metricDuplicatesAvoided, counter, []string{"table"}, "Rows that were found to be stored already, and would have been stored twice without a look at the label: by a request of the same load that seemed to fail, or by an earlier load."},
 	{metricLabelsIgnored, counter, []string{"table"}, "Loads that Doris stored under another label than the one sent, which takes away the protection against doubles."},
 	{metricPolls, counter, []string{"table", "state"}, "Questions for the state of a label, by the answer: a state of Doris in lower case, or none."},
+	{metricSecondPhases, counter, []string{"table", "result"}, "Requests to commit a transaction (two_phase_commit): committed, or unclear, whereupon the state of the label is asked for."},
 	{metricLoadLatency, timer, []string{"table"}, "Time of a load from its start to its outcome, with all attempts and waits."},
 	{metricAttemptLatency, timer, []string{"table"}, "Time of a single request to load."},
 	{metricServerPhase, timer, []string{"table", "phase"}, "Time that Doris says a phase of a load took, under its names (Load, BeginTxn, StreamLoadPut, ReadData, WriteData, ReceiveData, CommitAndPublish)."},
@@ -224,6 +226,14 @@ func (m *meters) finished(r streamload.Report, failure *streamload.Error) {
 	m.count(metricRows, r.Filtered, table, "filtered")
 	m.count(metricRows, r.Unselected, table, "unselected")
 	m.count(metricRows, r.Unaccounted(), table, "unaccounted")
+}
+
+func (m *meters) secondPhase(p streamload.SecondPhaseInfo) {
+	result := "unclear"
+	if p.Committed {
+		result = "committed"
+	}
+	m.count(metricSecondPhases, 1, m.table(p.Database, p.Table), result)
 }
 
 // outcomeOf is the end of a load in one word.

@@ -71,6 +71,15 @@ func (o *observer) Polled(p streamload.PollInfo) {
 	log.Debugf("The label is %s; next: %s", p.State, next(p.Next, p.After))
 }
 
+// SecondPhase logs a request to commit a transaction that was not answered well.
+func (o *observer) SecondPhase(p streamload.SecondPhaseInfo) {
+	o.meters.secondPhase(p)
+	if p.Committed {
+		return
+	}
+	o.log.With("table", p.Database+"."+p.Table, "label", p.Label).Warnf("The second phase is not known to be done: %s; next: %s", p.Message, next(p.Next, p.After))
+}
+
 // FE follows which frontends are up.
 func (o *observer) FE(address string, up bool) {
 	o.meters.frontend(address, up)

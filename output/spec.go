@@ -45,6 +45,7 @@ const (
 	fieldNewKeyBehavior        = "partial_update_new_key_behavior"
 	fieldHeaders               = "headers"
 	fieldGroupCommit           = "group_commit"
+	fieldTwoPhaseCommit        = "two_phase_commit"
 	fieldLabelPrefix           = "label_prefix"
 	fieldLabel                 = "label"
 	fieldMaxRetries            = "max_retries"

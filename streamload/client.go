@@ -153,7 +153,7 @@ func (c *Client) LabelState(ctx context.Context, database, label string) (string
 
 // CancelLabel asks the FEs in turn to abort the running transaction of a label. A label that is committed stays so; look at LabelState.
 func (c *Client) CancelLabel(ctx context.Context, database, label string) error {
-	return c.askCancel(ctx, ctx, 0, database, label)
+	return c.abort(ctx, ctx, 0, database, label, 0, c.policy.TwoPhase)
 }
 
 // Ping asks every FE whether it is up and returns what is wrong with those that are not, by address. Config.ConnectTimeout and the context bound it.

@@ -35,7 +35,8 @@ type delivery struct {
 	unclear   bool   // some request did not tell its fate
 	noFE      bool   // no FE answered the last request
 	lastPoll  poll
-	previous  Class // of the attempt before, as it was reported
+	lastTxn   string // why the last second phase did not commit, "" if there was none
+	previous  Class  // of the attempt before, as it was reported
 }
 
 // deliver sends a body until its fate is known or a bound is reached. Waits end with ctx, requests a part of the grace later, and all with alive.
@@ -80,8 +81,10 @@ func (c *Client) deliver(ctx, alive context.Context, b Batch, body *encode.Body)
 				ev = d.ask(ctx, alive, label)
 			case decide.CancelLabel:
 				// What came of it shows in the state, which is asked for next.
-				_ = c.askCancel(ctx, alive, d.fe, b.Database, label)
+				_ = c.abort(ctx, alive, d.fe, b.Database, label, act.Txn, policy.TwoPhase)
 				ev = decide.Event{Kind: decide.LabelCancelled}
+			case decide.CommitTxn:
+				ev = d.commit(ctx, alive, act.Txn)
 			}
 		}
 		ev.Now, ev.Cancelled = time.Since(d.begun), ctx.Err() != nil
@@ -96,7 +99,7 @@ func (c *Client) deliver(ctx, alive context.Context, b Batch, body *encode.Body)
 // The wait is shortened by chance by up to a half.
 func (d *delivery) wait(ctx context.Context, act decide.Action) bool {
 	if ctx.Err() != nil {
-		return act.Kind == decide.AskState && act.After == 0
+		return act.Kind != decide.Send && act.After == 0
 	}
 	if act.After <= 0 {
 		return true
@@ -172,7 +175,7 @@ func (d *delivery) ask(ctx, alive context.Context, label string) decide.Event {
 func (d *delivery) tell(ev decide.Event, next decide.Action) {
 	switch ev.Kind {
 	case decide.Attempted:
-		stored := next.Kind == decide.Done && next.Outcome.Committed
+		stored := next.Kind == decide.Done && next.Outcome.Committed || next.Kind == decide.CommitTxn
 		info := AttemptInfo{
 			Database: d.batch.Database, Table: d.batch.Table, Label: d.lastLabel, Attempt: d.attempts, Previous: d.previous, Server: d.last.Server,
 			Bytes: d.body.Len(), Took: d.lastTook, Sent: ev.Attempt.Sent.String(), Stored: stored, Next: next.Kind.String(), After: next.After,
@@ -182,6 +185,11 @@ func (d *delivery) tell(ev decide.Event, next decide.Action) {
 		}
 		d.previous = info.Class
 		d.conf.Observer.Attempted(info)
+	case decide.TxnCommitted:
+		d.conf.Observer.SecondPhase(SecondPhaseInfo{
+			Database: d.batch.Database, Table: d.batch.Table, Label: d.lastLabel, TxnID: d.last.Load.TxnID,
+			Committed: next.Kind == decide.Done && next.Outcome.Evidence == decide.ByCommit, Message: d.lastTxn, Next: next.Kind.String(), After: next.After,
+		})
 	case decide.Polled:
 		d.conf.Observer.Polled(PollInfo{
 			Database: d.batch.Database, Table: d.batch.Table, Label: d.lastLabel,

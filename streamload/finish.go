@@ -47,7 +47,7 @@ func (d *delivery) report(end decide.Action) Report {
 		r.Evidence, r.Visible = end.Outcome.Evidence.String(), end.Outcome.Evidence.Visible()
 	}
 	a := d.last
-	if !a.HasAnswer || end.Outcome.Committed && end.Outcome.Evidence != decide.BySuccess && end.Outcome.Evidence != decide.ByPublishTimeout {
+	if !a.HasAnswer || end.Outcome.Committed && !end.Outcome.Evidence.ByAnswer() {
 		return r // the last answer is not about what was committed
 	}
 	r.TxnID, r.Timings = max(a.Load.TxnID, 0), a.Load.Timings
@@ -78,6 +78,9 @@ func (d *delivery) failure(o decide.Outcome, r Report) *Error {
 	}
 	if d.attempts == 0 {
 		e.Class, e.Message = decide.Unavailable, "stopped before anything was sent"
+	}
+	if d.lastTxn != "" {
+		e.Message += "; " + d.lastTxn
 	}
 	switch {
 	case o.Reason == decide.NoLabel:

@@ -11,6 +11,8 @@ type Observer interface {
 	Attempted(AttemptInfo)
 	// Polled is called after each question for a label's state, all FEs asked.
 	Polled(PollInfo)
+	// SecondPhase is called after each request to commit a transaction (two_phase_commit).
+	SecondPhase(SecondPhaseInfo)
 	// FE is called when an FE is found to be down, or up again.
 	FE(address string, up bool)
 	// Settled is called when the fate of a load whose outcome was unknown was looked into: Result is "committed", "closed" (it is not stored
@@ -60,6 +62,19 @@ type PollInfo struct {
 	After time.Duration
 }
 
+// SecondPhaseInfo is one request to commit a transaction.
+type SecondPhaseInfo struct {
+	Database, Table, Label string
+	TxnID                  int64
+	// Committed is true when a server answered that the transaction is committed, now or before.
+	Committed bool
+	// Message is what the server said, or why there is no answer.
+	Message string
+	// Next is what follows, After how long it waits first at most.
+	Next  string
+	After time.Duration
+}
+
 // SettleInfo is a load whose outcome was unknown when its delivery ended, or rows that were expected.
 type SettleInfo struct {
 	// Label is "" for rows that were expected.
@@ -86,6 +101,9 @@ func (NopObserver) Attempted(AttemptInfo) {}
 
 // Polled does nothing.
 func (NopObserver) Polled(PollInfo) {}
+
+// SecondPhase does nothing.
+func (NopObserver) SecondPhase(SecondPhaseInfo) {}
 
 // FE does nothing.
 func (NopObserver) FE(string, bool) {}

@@ -110,12 +110,15 @@ func (c *Client) settleStep(caller, ctx context.Context, e *entry, act decide.Se
 		p := c.askState(caller, ctx, fe, e.database, e.label)
 		return decide.SettleEvent{Kind: decide.SettlePolled, Poll: p.facts}, p.answered
 	case decide.SettleCancel:
-		_ = c.askCancel(caller, ctx, fe, e.database, e.label) // what came of it shows in the state
+		_ = c.abort(caller, ctx, fe, e.database, e.label, 0, e.debt.Fenced || e.debt.TwoPhase) // what came of it shows in the state
 		return decide.SettleEvent{Kind: decide.SettleCancelled}, true
 	case decide.SettleFence:
 		ctx, cancel := context.WithTimeout(ctx, attemptTimeout(c.fenceTimeout()))
 		defer cancel()
-		header := c.conf.Options.header(c.fenceTimeout())
+		// No rows are no rows in any format, and CSV has no layout that could be missing.
+		fence := Options{Format: "csv", Headers: c.conf.Options.Headers}
+		fence.setDefaults()
+		header := fence.header(c.fenceTimeout())
 		header["label"] = []string{e.label}
 		header["two_phase_commit"] = []string{"true"} // only this spelling is understood (be stream_load.cpp)
 		header["group_commit"] = []string{"off_mode"}

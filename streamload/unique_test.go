@@ -1,7 +1,6 @@
 package streamload
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -21,11 +20,13 @@ func TestUniqueKeyHeaders(t *testing.T) {
 		{"delete", Options{Unique: UniqueKey{MergeType: "DELETE"}}, map[string]string{"merge_type": "DELETE"}},
 		{"sequence", Options{Unique: UniqueKey{SequenceColumn: "at"}}, map[string]string{"function_column.sequence_col": "at"}},
 		{
-			"hidden columns", Options{Unique: UniqueKey{HiddenColumns: []string{"__DORIS_DELETE_SIGN__", "__DORIS_SEQUENCE_COL__"}}},
+			"hidden columns",
+			Options{Unique: UniqueKey{HiddenColumns: []string{"__DORIS_DELETE_SIGN__", "__DORIS_SEQUENCE_COL__"}}},
 			map[string]string{"hidden_columns": "__DORIS_DELETE_SIGN__,__DORIS_SEQUENCE_COL__"},
 		},
 		{
-			"partial", Options{Unique: UniqueKey{PartialColumns: true, NewKeyBehavior: "ERROR"}},
+			"partial",
+			Options{Unique: UniqueKey{PartialColumns: true, NewKeyBehavior: "ERROR"}},
 			map[string]string{"partial_columns": "true", "partial_update_new_key_behavior": "ERROR"},
 		},
 		{"flexible", Options{Unique: UniqueKey{UpdateMode: "UPDATE_FLEXIBLE_COLUMNS"}}, map[string]string{"unique_key_update_mode": "UPDATE_FLEXIBLE_COLUMNS"}},
@@ -42,7 +43,7 @@ func TestUniqueKeyHeaders(t *testing.T) {
 				want[name] = []string{value}
 			}
 			test.o.setDefaults()
-			require.Equal(t, http.Header(want), test.o.header(time.Minute))
+			require.Equal(t, want, test.o.header(time.Minute))
 		})
 	}
 }

@@ -185,6 +185,9 @@ func (e Evidence) String() string {
 // Visible is true when the rows can be queried already; label_finished and commit cover both, so they are not.
 func (e Evidence) Visible() bool { return e == BySuccess || e == ByStateVisible }
 
+// ByAnswer is true when the answer to the last request to load is about what is committed, so that its counts are too.
+func (e Evidence) ByAnswer() bool { return e == BySuccess || e == ByPublishTimeout || e == ByCommit }
+
 // Reason is why a delivery ended without its rows known to be stored.
 type Reason uint8
 

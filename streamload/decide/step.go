@@ -346,7 +346,7 @@ func (s State) open() bool {
 }
 
 func (s State) commit(e Evidence) (State, Action) {
-	if s.tainted && e != BySuccess && e != ByPublishTimeout && e != ByCommit {
+	if s.tainted && !e.ByAnswer() {
 		s.doubtful = true
 		return s.fail(StillOpen)
 	}

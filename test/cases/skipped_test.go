@@ -4,15 +4,10 @@ package cases
 // line goes as soon as the output has the field; a test sees to it that none
 // stays behind.
 var skipped = map[string]string{
-	"cs-doubled-quotes":              "needs csv_mapping, enclose and escape",
-	"cs-null-vs-empty":               "needs csv_mapping",
-	"lm-json-100mb-old":              "needs max_load_bytes",
-	"lm-single-row-too-big":          "needs max_load_bytes",
-	"tp-commit-lost-already-visible": "needs two_phase_commit",
-	"tp-not-found":                   "needs two_phase_commit",
-	"tp-cancel-between":              "needs two_phase_commit",
-	"tp-fe-restart-no-backend":       "needs two_phase_commit",
-	"tp-conflict-group-commit":       "needs two_phase_commit",
+	"cs-doubled-quotes":     "needs csv_mapping, enclose and escape",
+	"cs-null-vs-empty":      "needs csv_mapping",
+	"lm-json-100mb-old":     "needs max_load_bytes",
+	"lm-single-row-too-big": "needs max_load_bytes",
 }
 
 // mandatory are the kinds of which no case may be skipped.

@@ -18,6 +18,12 @@ func (x *exchange) be2PC() {
 		return
 	}
 	msg, err := x.twoPhase()
+	if f, v := x.at(TwoPhaseAnswer); v == over {
+		return
+	} else if v == special {
+		x.twoPhaseAnswer("INTERNAL_ERROR", f.Message)
+		return
+	}
 	if err != nil {
 		code, text := codeOf(err)
 		x.twoPhaseAnswer(code, text)

@@ -34,13 +34,15 @@ const (
 	BEAnswer Point = "be.answer"
 	// TwoPhase is a _stream_load_2pc request at a BE, before it is done.
 	TwoPhase Point = "be.2pc"
+	// TwoPhaseAnswer is the moment before a BE answers it: what was asked for is done.
+	TwoPhaseAnswer Point = "be.2pc-answer"
 	// StateQuery is a get_load_state request at an FE.
 	StateQuery Point = "state"
 	// CancelCall is a _cancel request at an FE, before it is done.
 	CancelCall Point = "cancel"
 )
 
-var points = []Point{FEBeforeAnswer, FERedirect, BEHeaders, BEBegin, BEBody, BEBeforeCommit, BEAfterCommit, BEAnswer, TwoPhase, StateQuery, CancelCall}
+var points = []Point{FEBeforeAnswer, FERedirect, BEHeaders, BEBegin, BEBody, BEBeforeCommit, BEAfterCommit, BEAnswer, TwoPhase, TwoPhaseAnswer, StateQuery, CancelCall}
 
 // Action is what a fault does.
 type Action string
@@ -100,7 +102,7 @@ const (
 var anywhere = []Action{Reset, Close, Hang, Delay, HTTP, Evict, MasterSwitch, FEDown, BERestart}
 
 var onlyAt = map[Action][]Point{
-	Fail:            {FEBeforeAnswer, FERedirect, BEHeaders, BEBegin, BEBody, BEBeforeCommit, BEAfterCommit, BEAnswer, TwoPhase, StateQuery, CancelCall},
+	Fail:            {FEBeforeAnswer, FERedirect, BEHeaders, BEBegin, BEBody, BEBeforeCommit, BEAfterCommit, BEAnswer, TwoPhase, TwoPhaseAnswer, StateQuery, CancelCall},
 	Truncate:        {BEAnswer},
 	PublishTimeout:  {BEBeforeCommit},
 	TooManyVersions: {BEBeforeCommit},

@@ -64,6 +64,16 @@ func (t *Transport) CommitTxn(ctx context.Context, fe *url.URL, database string,
 	})
 }
 
+// AbortTxn aborts a transaction, by its id where that is known, and else whatever runs or waits under the label: the latter from Doris 2.0
+// on. What came of it is to be seen in the label's state.
+func (t *Transport) AbortTxn(ctx context.Context, fe *url.URL, database string, txn int64, label string) (Reply, error) {
+	header := http.Header{"label": {label}, "txn_operation": {"abort"}}
+	if txn > 0 {
+		header = http.Header{"txn_id": {strconv.FormatInt(txn, 10)}, "txn_operation": {"abort"}}
+	}
+	return t.call(ctx, http.MethodPut, Path(fe, database, "_stream_load_2pc"), txnCall, header)
+}
+
 // Ping asks an FE whether it is up (Doris: BootstrapFinishAction.java). Any HTTP answer is one; it is up to the caller what to make of it.
 func (t *Transport) Ping(ctx context.Context, fe *url.URL) (Reply, error) {
 	return t.call(ctx, http.MethodGet, Path(fe, "bootstrap"), "/bootstrap", nil)
