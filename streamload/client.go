@@ -22,6 +22,7 @@ type Client struct {
 	backends  *backends
 	header    http.Header // of every load, without its label
 	encoding  encode.Options
+	counting  counting
 	transport *transport.Transport
 	secrets   redact.Secrets
 	policy    decide.Policy
@@ -43,6 +44,7 @@ func New(conf Config) (*Client, error) {
 		backends:  newBackends(conf.BackendAge),
 		header:    conf.Options.header(conf.Timeout),
 		encoding:  conf.Options.encoding(),
+		counting:  conf.Options.counting(),
 		secrets:   redact.NewSecrets(conf.Username, conf.Password),
 		transport: transport.New(transport.Config{
 			Username:              conf.Username,

@@ -66,7 +66,8 @@ type Config struct {
 type LedgerLimits struct {
 	// MaxRows is how many rows of such loads are remembered, at about 50 bytes each. Default 1,000,000.
 	MaxRows int
-	// MaxAge is how long one is remembered, not counting the time in which no FE can be reached. Default 1 h; -1 means no bound.
+	// MaxAge is how long one is remembered, not counting the time in which no FE can be reached. Default 1 h; -1 means no bound. A load under a
+	// stable label that Doris has committed without its rows is remembered longer: sent again, it would be taken for stored.
 	MaxAge time.Duration
 }
 

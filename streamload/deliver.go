@@ -25,6 +25,8 @@ type delivery struct {
 	base   string // of the labels; "" when the server makes them
 	begun  time.Time
 
+	counted counted // how the server's counts compare with the rows
+
 	direct    *url.URL // a BE that the first request goes to without asking an FE; nil: none
 	fe        int
 	attempts  int
@@ -43,6 +45,7 @@ type delivery struct {
 func (c *Client) deliver(ctx, alive context.Context, b Batch, body *encode.Body) (Report, *Error) {
 	d := &delivery{Client: c, batch: b, body: body, begun: time.Now()}
 	d.header = maps.Clone(c.header)
+	d.counted = c.counting.of(int64(body.Rows()))
 	policy := c.policy
 	switch {
 	case policy.Unlabelled:
@@ -135,7 +138,7 @@ func (d *delivery) send(caller, alive context.Context, label string) decide.Even
 	defer give()
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout(d.conf.Timeout))
 	defer cancel()
-	l := transport.Load{Database: d.batch.Database, Table: d.batch.Table, Header: d.header, Body: d.body}
+	l := transport.Load{Database: d.batch.Database, Table: d.batch.Table, Header: d.header, Body: d.body, Rows: d.counted.least}
 	to := d.frontends.urls[d.fe]
 	if d.attempts == 0 { // a resend takes the way that is sure
 		l.Eager = label != ""
@@ -146,6 +149,7 @@ func (d *delivery) send(caller, alive context.Context, label string) decide.Even
 	d.attempts++
 	began := time.Now()
 	a := d.transport.Load(ctx, to, l)
+	a.Miscounted = a.HasAnswer && d.counted.unaccounted(a.Load) != 0
 	switch {
 	case l.Direct && (a.Base == nil || a.Hops > 0):
 		d.backends.forget(to.Host)
@@ -223,6 +227,13 @@ func (d *delivery) lastMessage() string {
 		}
 		if a.Load.FirstError != "" {
 			text += firstErrorMark + a.Load.FirstError
+		}
+		switch l := a.Load; decide.CountsOf(a.Attempt) {
+		case decide.CountsNothing:
+			text = fmt.Sprintf("%s counted %d rows of the %d that were sent (%d of %d bytes), so nothing is stored, and yet it answered %s; "+
+				"do json_root, jsonpaths and columns fit the rows?", a.Server, l.Total, d.counted.rows, l.LoadBytes, d.body.Len(), text)
+		case decide.CountsClash:
+			text = fmt.Sprintf("%s counted %d rows, but says that it received %d bytes of %d, and yet it answered %s", a.Server, l.Total, l.LoadBytes, d.body.Len(), text)
 		}
 	default:
 		text = "nothing was sent"

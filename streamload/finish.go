@@ -53,6 +53,7 @@ func (d *delivery) report(end decide.Action) Report {
 	r.TxnID, r.Timings = max(a.Load.TxnID, 0), a.Load.Timings
 	r.HasCounts = a.Load.HasCounts
 	r.Total, r.Loaded, r.Filtered, r.Unselected = a.Load.Total, a.Load.Loaded, a.Load.Filtered, a.Load.Unselected
+	r.unaccounted = d.counted.unaccounted(a.Load)
 	r.ErrorURL = d.secrets.Text(a.Load.ErrorURL, maxErrorURL)
 	r.LabelIgnored = end.Outcome.Committed && d.base != "" && a.Load.Label != "" && a.Load.Label != r.Label
 	return r

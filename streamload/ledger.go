@@ -162,6 +162,8 @@ func (l *ledger) sweep() {
 		switch {
 		case e.settled == decide.SettledClosed, e.left == 0 && e.pending == 0:
 			l.remove(i)
+		case e.owed.Stable && e.owed.Tainted:
+			i++ // whoever knows nothing of it would take the label's commit for the rows: it lasts as long as there is room
 		case e.maxAge > 0 && now-e.bornAt > e.maxAge && e.label == "":
 			l.drop(i, "they have not come back in time")
 		case e.maxAge > 0 && now-e.bornAt > e.maxAge:

@@ -63,12 +63,10 @@ type Report struct {
 	// ErrorURL shows the rows that the server filtered, without secrets; ErrorLines are its first lines.
 	ErrorURL   string
 	ErrorLines []string
+
+	unaccounted int64
 }
 
-// Unaccounted is how many of the rows sent the server did not count at all, or counted too often (negative).
-func (r Report) Unaccounted() int64 {
-	if !r.HasCounts {
-		return 0
-	}
-	return int64(r.Rows) - max(r.Total, r.Loaded+r.Filtered+r.Unselected)
-}
+// Unaccounted is how many of the rows sent the server did not count at all, or counted too often (negative). It is 0 without counts, and
+// where the settings leave open how many rows a server counts.
+func (r Report) Unaccounted() int64 { return r.unaccounted }

@@ -375,7 +375,7 @@ func TestNames(t *testing.T) {
 	for e := BySuccess; e <= ByStateCommitted; e++ {
 		add(e.String())
 	}
-	for r := RetriesUsed; r <= Stopped; r++ {
+	for r := RetriesUsed; r <= NothingCounted; r++ {
 		add(r.String())
 	}
 	for s := NotSent; s <= Answered; s++ {

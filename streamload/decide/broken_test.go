@@ -60,6 +60,16 @@ var brokenSteps = []brokenStep{
 		s.tainted = false
 		return Step(s, ev)
 	}},
+	{"an ack for Success that counts nothing", "acked by success, but", func(s State, ev Event) (State, Action) {
+		ev.Attempt.Rows = 0
+		return Step(s, ev)
+	}},
+	{"a load that counts no rows is sent again", "nothing was counted is followed by", func(s State, ev Event) (State, Action) {
+		if ev.Kind == Attempted && !s.done && CountsOf(ev.Attempt) == CountsNothing {
+			ev.Attempt.Load.Word = answer.Failure
+		}
+		return Step(s, ev)
+	}},
 	{"an ack for Success with an error status", "but what is proved is none", func(s State, ev Event) (State, Action) {
 		if ev.Attempt.HTTPStatus >= 500 {
 			ev.Attempt.HTTPStatus = 200

@@ -87,6 +87,8 @@ type Attempt struct {
 	Direct bool
 	// WholeBody is true when every byte of the body left.
 	WholeBody bool
+	// Rows is how many rows of the body the server has to count; 0 where it may count none and be right.
+	Rows int64
 	// HasAnswer is true when a whole HTTP answer came.
 	HasAnswer bool
 	// HTTPStatus of the answer.
@@ -164,7 +166,7 @@ type Evidence uint8
 const (
 	// NoEvidence belongs to failures.
 	NoEvidence Evidence = iota
-	// BySuccess is an answer "Success" to a request whose whole body was sent.
+	// BySuccess is an answer "Success" to a request whose whole body was sent, unless it counts no rows.
 	BySuccess
 	// ByPublishTimeout is the same with "Publish Timeout": committed, visible later.
 	ByPublishTimeout
@@ -207,11 +209,13 @@ const (
 	NoLabel
 	// Stopped: the caller cancelled.
 	Stopped
+	// NothingCounted: the load was committed, and the server counted no row of it.
+	NothingCounted
 )
 
 func (r Reason) String() string {
 	return [...]string{
-		"none", "retries used up", "time used up", "label still open", "label state refused", "no label to ask for", "stopped",
+		"none", "retries used up", "time used up", "label still open", "label state refused", "no label to ask for", "stopped", "no row was counted",
 	}[r]
 }
 

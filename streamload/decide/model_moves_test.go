@@ -160,6 +160,16 @@ func (m *model) runMoves(c client, d doris, as func(string) func(node)) {
 	for _, a := range unclearAnswers {
 		m.attempted(c, next, a, as("committed, and the answer is lost"))
 	}
+	if m.empties {
+		next = d
+		next.slots[0].holds = noRows
+		next.finish(0, true)
+		nothing := says(answer.Success, 7)
+		nothing.HasCounts = true
+		a := answered(200, nothing)
+		a.Rows = 2
+		m.attempted(c, next, a, as("committed without a row, as is said"))
+	}
 }
 
 func (m *model) settleMoves(c client, d doris, as func(string) func(node)) {

@@ -19,6 +19,7 @@ type fate uint8
 const (
 	nothingLeft fate = iota // no byte of the body left
 	stored                  // a server says that it stored the whole body
+	barren                  // a server says that it committed the whole body, and counted no row of it
 	refused                 // answered: its transaction was never begun
 	failed                  // answered, but its transaction may be committed all the same
 	lost                    // not answered in a way that tells its fate: it may be on its way
@@ -36,6 +37,21 @@ func wordOf(a Attempt) answer.Word {
 	}
 }
 
+// countsOf is what the counts say against a success: that there was nothing, or two things at once. Random answers have no odder counts.
+func countsOf(a Attempt) (nothing, clash bool) {
+	if a.Rows == 0 || !a.HasAnswer {
+		return false, false
+	}
+	empty, deaf := a.Load.HasCounts && a.Load.Total == 0, a.Load.HasBytes && a.Load.LoadBytes == 0
+	clash = deaf && a.Load.HasCounts && !empty
+	return (empty || deaf) && !clash, clash
+}
+
+// waits is true when a claim of success is one of a transaction that waits for its second phase.
+func (o *oracle) waits(a Attempt) bool {
+	return o.policy.TwoPhase && !a.Load.OnePhase && a.HasAnswer && a.Load.Word == answer.Success && a.HTTPStatus/100 == 2 && a.Sent == Answered && a.WholeBody
+}
+
 func fateOf(a Attempt) fate {
 	word := wordOf(a)
 	good := a.HTTPStatus/100 == 2
@@ -45,6 +61,12 @@ func fateOf(a Attempt) fate {
 	case a.Sent != Answered:
 		return lost
 	case (word == answer.Success || word == answer.PublishTimeout) && good && a.WholeBody:
+		switch nothing, clash := countsOf(a); {
+		case nothing:
+			return barren
+		case clash:
+			return lost
+		}
 		return stored
 	case !a.Load.Readable, a.HTTPStatus >= 500, a.HTTPStatus == 408:
 		return lost
@@ -146,10 +168,15 @@ func (o *oracle) feed(ev Event) error {
 		return fmt.Errorf("%s proves that the rows are stored, but %s follows", evidence, act.Kind)
 	}
 	if ev.Kind == Attempted && !o.policy.Unlabelled {
-		if f := fateOf(ev.Attempt); f == stored && evidence == NoEvidence && act.Kind != CommitTxn && act.Kind != CancelLabel {
-			return fmt.Errorf("a transaction that waits is followed by %s", act.Kind)
-		} else if (f == lost || f == failed) && act.Kind != AskState {
+		switch f := fateOf(ev.Attempt); {
+		case o.waits(ev.Attempt):
+			if act.Kind != CommitTxn && act.Kind != CancelLabel {
+				return fmt.Errorf("a transaction that waits is followed by %s", act.Kind)
+			}
+		case (f == lost || f == failed) && act.Kind != AskState:
 			return fmt.Errorf("a request whose fate is open is followed by %s, not by a look at its label", act.Kind)
+		case f == barren && (act.Kind != Done || act.Outcome.Reason != NothingCounted):
+			return fmt.Errorf("a load of which nothing was counted is followed by %+v", act)
 		}
 	}
 	return nil
@@ -190,10 +217,20 @@ func (o *oracle) learn(ev Event, before Action) Evidence {
 func (o *oracle) learnAttempt(a Attempt) Evidence {
 	f := fateOf(a)
 	claims := a.HasAnswer && (a.Load.Word == answer.Success || a.Load.Word == answer.PublishTimeout)
-	o.lied = o.lied || claims && (a.Sent != Answered || !a.WholeBody)
+	nothing, clash := countsOf(a)
+	o.lied = o.lied || claims && !o.waits(a) && (a.Sent != Answered || !a.WholeBody || nothing || clash)
 	o.left = o.left || f != nothingLeft
 	o.txn = 0
+	if o.waits(a) {
+		o.doubt, o.sawOpenState = true, true
+		if !a.Miscounted && !nothing && !clash {
+			o.txn = max(a.Load.TxnID, 0)
+		}
+		return NoEvidence
+	}
 	switch f {
+	case barren: // nothing else can be committed under the label any more
+		o.unanswered, o.doubt, o.unasked = 0, false, false
 	case lost:
 		o.unanswered++
 	case failed:
@@ -201,13 +238,6 @@ func (o *oracle) learnAttempt(a Attempt) Evidence {
 	case refused:
 		o.unasked = o.unasked || !o.policy.Unlabelled && wordOf(a) == answer.Failure
 	case stored:
-		if a.Load.Word == answer.Success && o.policy.TwoPhase && !a.Load.OnePhase {
-			o.doubt, o.sawOpenState = true, true
-			if !a.Miscounted {
-				o.txn = max(a.Load.TxnID, 0)
-			}
-			return NoEvidence
-		}
 		if a.Load.Word == answer.Success {
 			return BySuccess
 		}
@@ -335,6 +365,8 @@ func (o *oracle) checkDone(evidence Evidence) error {
 		return fmt.Errorf("open is %t and should be %t: %d unanswered, doubt %t, lied %t", out.Open, open, o.unanswered, o.doubt, o.lied)
 	case out.Reason == RetriesUsed && o.resends != max(o.policy.MaxRetries, 0):
 		return fmt.Errorf("retries used up after %d of %d", o.resends, o.policy.MaxRetries)
+	case out.Reason == NothingCounted && (o.unanswered > 0 || o.doubt || o.unasked):
+		return fmt.Errorf("no row was counted, and yet something is open")
 	case out.Reason == TimeUsed && o.policy.Backoff.MaxElapsed == 0, out.Reason == Stopped && !o.cancelled:
 		return fmt.Errorf("ends because of %q, which did not happen", out.Reason)
 	case (out.Reason == StillOpen || out.Reason == StateRefused || out.Reason == NoLabel) && !open:

@@ -64,6 +64,9 @@ func randomLoad(s source) answer.Load {
 	l.Message = pick(s, "OK", "[E-235]too many tablet versions", "[DATA_QUALITY_ERROR]too many filtered rows", "failed to call frontend service",
 		"Label [b_1] has already been used, relate to txn [7]")
 	l.OnePhase = chance(s, 5)
+	l.HasCounts, l.HasBytes = chance(s, 2), chance(s, 2)
+	l.Total, l.LoadBytes = pick[int64](s, 2, 2, 2, 0), pick[int64](s, 40, 40, 40, 0)
+	l.Loaded = l.Total
 	if !l.Readable {
 		l.Word = answer.Unclear // what ParseLoad makes of it
 	}
@@ -82,6 +85,7 @@ func randomAttempt(s source) Attempt {
 	a.Stale = a.Sent == NotSent && !chance(s, 3)
 	a.Direct = chance(s, 4)
 	a.Miscounted = chance(s, 5)
+	a.Rows = pick[int64](s, 2, 2, 0)
 	if a.HasAnswer {
 		a.Load = randomLoad(s)
 	}

@@ -32,8 +32,8 @@ type State struct {
 	// unasked is true when a request was answered with a refusal of its begin, and nobody has told the label's state since. What answered may
 	// have sent the request before: the refusal is then that of a second copy, and the first one stored the rows.
 	unasked bool
-	// tainted is true when a server claimed to have stored a request of the current label whose body it had not got whole:
-	// whatever is committed under the label may be that load of no rows, or too few.
+	// tainted is true when a server claimed to have stored a request of the current label whose body it had not got whole, or of which it counted
+	// nothing: whatever is committed under the label may be that load of no rows, or too few.
 	tainted bool
 
 	// txn is the transaction that holds exactly the rows and waits for its second phase; 0: none.
@@ -129,10 +129,16 @@ func (s State) attempted(ev Event) (State, Action) {
 	}
 	// An answer to a body that was not sent whole cannot be about these rows, and what it says is stored is not them.
 	stored, whole := said == answer.Success || said == answer.PublishTimeout, a.Sent == Answered && a.WholeBody
-	s.tainted = s.tainted || stored && !whole
+	counts := CountsOf(a)
+	waits := said == answer.Success && whole && ok && s.policy.TwoPhase && !a.Load.OnePhase
+	s.tainted = s.tainted || stored && !waits && (!whole || counts != CountsFit)
 	switch {
-	case said == answer.Success && whole && ok && s.policy.TwoPhase && !a.Load.OnePhase:
-		return s.preCommitted(a, ev.Now)
+	case waits:
+		return s.preCommitted(a, counts, ev.Now)
+	case stored && whole && ok && counts == CountsNothing:
+		return s.nothing()
+	case stored && counts == CountsClash && a.Sent != NotSent:
+		return s.unclear(ev.Now)
 	case said == answer.Success && whole && ok:
 		return s.commit(BySuccess)
 	case said == answer.PublishTimeout && whole && ok:
@@ -148,11 +154,8 @@ func (s State) attempted(ev Event) (State, Action) {
 	case a.Sent == NotSent:
 		s.refusals++
 		return s.resend(ev.Now, false)
-	case s.policy.Unlabelled:
-		if answeredFailure(a) {
-			return s.resend(ev.Now, false)
-		}
-		return s.lost().fail(NoLabel)
+	case s.policy.Unlabelled && answeredFailure(a):
+		return s.resend(ev.Now, false)
 	case answeredFailure(a):
 		// A BE that never began a transaction says so with transaction -1 (be stream_load_context.cpp), which is believed when
 		// the label's state does not say otherwise; any other failure has to be followed by ABORTED before it is.
@@ -162,8 +165,24 @@ func (s State) attempted(ev Event) (State, Action) {
 		}
 		return s.startPoll(ev.Now, 0)
 	default:
-		return s.lost().startPoll(ev.Now, s.policy.LabelPoll.Wait(0))
+		return s.unclear(ev.Now)
 	}
+}
+
+// nothing ends a delivery whose load was committed without a row. Nothing else can be committed under its label any more, so a random label is
+// closed, and the rows may be loaded anew. Sending them again at once would do the same once more. A stable label stays tainted.
+func (s State) nothing() (State, Action) {
+	s.unanswered, s.doubtful, s.unasked = 0, false, false
+	return s.fail(NothingCounted)
+}
+
+// unclear follows a request that may be on its way, or stored.
+func (s State) unclear(now time.Duration) (State, Action) {
+	s = s.lost()
+	if s.policy.Unlabelled {
+		return s.fail(NoLabel)
+	}
+	return s.startPoll(now, s.policy.LabelPoll.Wait(0))
 }
 
 // lost notes a request that may be on its way, or stored.

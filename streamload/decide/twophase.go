@@ -41,9 +41,9 @@ func saidOf(a answer.Load) said {
 }
 
 // preCommitted judges a request whose transaction waits for its second phase.
-func (s State) preCommitted(a Attempt, now time.Duration) (State, Action) {
+func (s State) preCommitted(a Attempt, c Counts, now time.Duration) (State, Action) {
 	s.doubtful = true
-	if a.Miscounted || a.Load.TxnID <= 0 {
+	if a.Miscounted || c != CountsFit || a.Load.TxnID <= 0 {
 		// Not these rows, or nothing to name it by.
 		s.polling, s.pollSince, s.polls = true, now, 0
 		s.txn = max(a.Load.TxnID, 0)

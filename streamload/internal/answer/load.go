@@ -78,11 +78,12 @@ type Load struct {
 	Label string
 	// TxnID is the transaction, -1 when none was begun, 0 when the answer names none.
 	TxnID int64
-	// Counts of rows; HasCounts is true when the answer has NumberTotalRows.
+	// Counts of rows; HasCounts is true when the answer has a number as NumberTotalRows.
 	HasCounts                           bool
 	Total, Loaded, Filtered, Unselected int64
-	// LoadBytes is what the server received, in bytes.
+	// LoadBytes is what the server received, in bytes; HasBytes is true when the answer says it.
 	LoadBytes int64
+	HasBytes  bool
 	// Timings are the server's own phases in milliseconds, by their JSON names without "TimeMs"; nil if there are none.
 	Timings map[string]int64
 	// ErrorURL is where the rejected rows can be read; uncensored.
@@ -124,7 +125,8 @@ func ParseLoad(body []byte) Load {
 		FirstError:   o.text("FirstErrorMsg"),
 		GroupCommit:  strings.EqualFold(o.text("GroupCommit"), "true"),
 	}
-	_, a.HasCounts = o.find("NumberTotalRows")
+	a.HasCounts = o.hasNumber("NumberTotalRows")
+	a.HasBytes = o.hasNumber("LoadBytes")
 	a.OnePhase = strings.EqualFold(o.text("TwoPhaseCommit"), "false")
 	for _, k := range timingKeys {
 		if _, ok := o.find(k); ok {

@@ -36,7 +36,7 @@ func TestParseLoadReadsEveryField(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, Load{
 		Word: Success, Readable: true, Status: "Success", Message: "OK", Label: "benthos_x7", TxnID: 1003,
-		HasCounts: true, Total: 10, Loaded: 7, Filtered: 2, Unselected: 1, LoadBytes: 118,
+		HasCounts: true, Total: 10, Loaded: 7, Filtered: 2, Unselected: 1, LoadBytes: 118, HasBytes: true,
 		Timings: map[string]int64{
 			"Load": 173, "BeginTxn": 1, "StreamLoadPut": 70, "ReadData": 2, "WriteData": 48, "CommitAndPublish": 52,
 		},
@@ -100,10 +100,10 @@ func TestParseLoad(t *testing.T) {
 		{"status before code", `{"code":401,"Status":"Fail"}`, ok("Fail", "", Failure)},
 
 		// Values.
-		{"numbers as texts", `{"Status":"Success","TxnId":"12","NumberTotalRows":"3","NumberLoadedRows":" 2 ","LoadBytes":"9"}`, Load{Readable: true, Word: Success, Status: "Success", TxnID: 12, HasCounts: true, Total: 3, Loaded: 2, LoadBytes: 9}},
+		{"numbers as texts", `{"Status":"Success","TxnId":"12","NumberTotalRows":"3","NumberLoadedRows":" 2 ","LoadBytes":"9"}`, Load{Readable: true, Word: Success, Status: "Success", TxnID: 12, HasCounts: true, Total: 3, Loaded: 2, LoadBytes: 9, HasBytes: true}},
 		{"numbers with a point", `{"Status":"Success","TxnId":12.0,"NumberTotalRows":3e0}`, Load{Readable: true, Word: Success, Status: "Success", TxnID: 12, HasCounts: true, Total: 3}},
-		{"numbers that are none", `{"Status":"Success","TxnId":"x","NumberTotalRows":null,"NumberLoadedRows":1.5,"LoadBytes":1e400,"LoadTimeMs":[1]}`, Load{Readable: true, Word: Success, Status: "Success", HasCounts: true, Timings: map[string]int64{"Load": 0}}},
-		{"the largest numbers", `{"Status":"Fail","TxnId":9223372036854775807,"NumberTotalRows":9223372036854775808,"NumberLoadedRows":-9223372036854775808}`, Load{Readable: true, Word: Failure, Status: "Fail", TxnID: 9223372036854775807, HasCounts: true, Loaded: -9223372036854775808}},
+		{"numbers that are none", `{"Status":"Success","TxnId":"x","NumberTotalRows":null,"NumberLoadedRows":1.5,"LoadBytes":1e400,"LoadTimeMs":[1]}`, Load{Readable: true, Word: Success, Status: "Success", Timings: map[string]int64{"Load": 0}}},
+		{"the largest numbers", `{"Status":"Fail","TxnId":9223372036854775807,"NumberTotalRows":9223372036854775808,"NumberLoadedRows":-9223372036854775808}`, Load{Readable: true, Word: Failure, Status: "Fail", TxnID: 9223372036854775807, Loaded: -9223372036854775808}},
 		{"no transaction was begun", `{"TxnId":-1,"Status":"Fail"}`, Load{Readable: true, Word: Failure, Status: "Fail", TxnID: -1}},
 		{"group commit", `{"Status":"Success","GroupCommit":true,"Label":"group_commit_1"}`, Load{Readable: true, Word: Success, Status: "Success", GroupCommit: true, Label: "group_commit_1"}},
 		{"no group commit", `{"Status":"Success","GroupCommit":"false"}`, ok("Success", "", Success)},

@@ -211,6 +211,16 @@ func (o *object) number(name string) int64 {
 	return n
 }
 
+// hasNumber is true when the name is there and its value is a number, in any of the forms in which they are sent.
+func (o object) hasNumber(name string) bool {
+	raw, ok := o.find(name)
+	if !ok {
+		return false
+	}
+	_, isNumber := integer(raw)
+	return isNumber
+}
+
 // plainText is a string's content, "" for null, and the JSON text of anything else.
 func plainText(raw json.RawMessage) string {
 	if len(raw) > 0 && raw[0] == '"' {

@@ -31,6 +31,8 @@ type Load struct {
 	// Header has the load's own headers; Expect, Authorization and the length are added.
 	Header http.Header
 	Body   Body
+	// Rows is how many rows of the body the server has to count; 0 where it may count none and be right.
+	Rows int64
 	// Direct says that the address is that of a BE: one that an FE has sent us to before, see Base.
 	Direct bool
 	// Eager lets a small body go to a server that is known to store without waiting until it asks for it. That saves a turn on the wire; but
@@ -65,7 +67,7 @@ func (t *Transport) Load(ctx context.Context, base *url.URL, l Load) Attempt {
 	left := false // some of the body left at an earlier hop
 	for hops := 0; ; hops++ {
 		a, to := t.put(ctx, base, at, l, hops)
-		a.Hops, a.Direct = hops, l.Direct
+		a.Hops, a.Direct, a.Rows = hops, l.Direct, l.Rows
 		if left && a.Sent == decide.NotSent {
 			a.Sent, a.Stale = decide.MaybeReceived, false
 			if a.HasAnswer {
@@ -167,6 +169,7 @@ func (t *Transport) put(ctx context.Context, base, at *url.URL, l Load, hop int)
 	a.HTTPStatus, a.RetryAfter = resp.StatusCode, retry
 	a.ContentType = resp.Header.Get("Content-Type")
 	a.Load = answer.ParseLoad(text)
+	a.Rows = l.Rows
 	if stores = stored(a.Attempt); stores {
 		if a.Base = base; hop > 0 {
 			a.Base = Base(at, l.Database, l.Table)
@@ -178,7 +181,7 @@ func (t *Transport) put(ctx context.Context, base, at *url.URL, l Load, hop int)
 // stored is true when the answer can only be that of a server that stores.
 func stored(a decide.Attempt) bool {
 	return a.Sent == decide.Answered && a.WholeBody && a.HTTPStatus == http.StatusOK &&
-		(a.Load.Word == answer.Success || a.Load.Word == answer.PublishTimeout)
+		(a.Load.Word == answer.Success || a.Load.Word == answer.PublishTimeout) && decide.CountsOf(a) == decide.CountsFit
 }
 
 // facts is how much of the body may have left. After it nothing more of it leaves.
