@@ -29,6 +29,8 @@ type result struct {
 	causes []cause
 	more   int
 	mixed  bool
+	// detailed is true when the error of some message says more than the headline.
+	detailed bool
 	// noFE is true when some load failed because no FE answered, answered when some load failed for another reason.
 	noFE, answered bool
 }
@@ -58,6 +60,7 @@ func (r *result) fail(i int, class decide.Class, subject string, err error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.detailed = r.detailed || headline != err.Error()
 	r.add(i, fmt.Errorf("%s: %s %w", class, subject, err))
 	r.because(class, fmt.Sprintf("%s: %s %s", class, subject, headline))
 }
@@ -83,9 +86,11 @@ func (r *result) settle(g *group, err error) {
 		r.because(decide.DataQuality, e.RejectedHeadline())
 	}
 	if e.Stage == streamload.StageEncode {
+		r.detailed = true
 		return
 	}
 	r.noFE, r.answered = r.noFE || e.NoFE, r.answered || !e.NoFE
+	r.detailed = r.detailed || len(rejected) > 0 || e.Error() != e.Headline()
 	r.because(e.Class, e.Headline())
 	for k, i := range g.indices {
 		if _, own := rejected[k]; own {
@@ -142,6 +147,11 @@ func (r *result) whole() error {
 		headline += "; the others are stored, and are acknowledged when they are delivered again with these"
 	}
 	return service.NewBatchError(r.batch, errors.New(headline))
+}
+
+// plain is true when every message failed and the headline says all there is to say.
+func (r *result) plain() bool {
+	return r.failed == len(r.batch) && len(r.causes) == 1 && !r.detailed
 }
 
 // unreached is true when nothing of the batch is stored and every load that was tried failed because no FE answered. Messages that cannot be

@@ -204,6 +204,26 @@ func TestFailedMessagesInOtherCompositions(t *testing.T) {
 	require.Equal(t, [3]int{2, 2, 1}, counts(e))
 }
 
+// After a partial failure a batch that fails whole may be a smaller one that is not recognised. It names messages only to say more of them.
+func TestABatchThatFailsForOneReason(t *testing.T) {
+	t.Parallel()
+	e := cluster(t, emulator.Options{Tables: []emulator.Table{
+		{Database: "d", Name: "a", Columns: []emulator.Column{{Name: "id", Type: "INT"}}}, {Database: "d", Name: "b", Columns: []emulator.Column{{Name: "id", Type: "INT"}}},
+	}})
+	b := build(t, fields(e.FEURL(), twoTables+"strict_mode: true\n"))
+	failed := func(rows ...string) int {
+		got, _ := write(within(t), t, b, batchOf(rows...))
+		return len(got)
+	}
+	e.Inject(tooMany("b", 3))
+	require.Equal(t, 2, failed(b1, b2))
+	require.Equal(t, 1, failed(a1, b1))
+	require.Contains(t, whole(t, b.WriteBatch(within(t), batchOf(b2, b1, b2))), "capacity: 3 of 3 messages")
+	const word = `{"t":"b","id":"word"}`
+	require.Equal(t, 2, failed(b1, word), "the reason quotes a row")
+	require.Equal(t, 2, failed(c1, `{"t":"b"`), "two reasons")
+}
+
 // When not all messages that failed can be remembered the batch fails whole at once, and comes whole.
 func TestTooManyFailuresToRemember(t *testing.T) {
 	t.Parallel()

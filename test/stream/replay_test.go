@@ -122,6 +122,27 @@ func TestManyBatchesThatFailInPartAgainAndAgain(t *testing.T) {
 	}
 }
 
+// The same message has other bytes each time. It is not recognised, but a smaller batch that fails as a whole, for one reason, is safe.
+func TestMessagesThatChangeFromDeliveryToDelivery(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, emulator.Options{Tables: tables(2), Faults: []emulator.Fault{failing(1, 4)}})
+	newPipeline(t, `
+input:
+  generate:
+    count: 40
+    interval: ""
+    batch_size: 40
+    mapping: root.id = counter()
+pipeline:
+  processors:
+    - mapping: |
+        root = this
+        root.note = uuid_v4()
+output:
+`+c.output("max_retries: -1", `table: 'table_${! json("id") % 2 }'`)).run()
+	require.Equal(t, ids(40), c.storedInAll(2))
+}
+
 // Messages that cannot be loaded hold up those that failed with them. They are stored all the same, and once.
 func TestAFailureThatLastsHoldsUpWhatFailedWithIt(t *testing.T) {
 	t.Parallel()
