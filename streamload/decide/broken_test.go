@@ -94,6 +94,16 @@ var brokenSteps = []brokenStep{
 		}
 		return Step(s, ev)
 	}},
+	{"an open load is divided", "divided: allowed", func(s State, ev Event) (State, Action) {
+		if ev.Kind == Attempted && ev.Attempt.Class() == TooLarge {
+			return s.fail(Divide)
+		}
+		return Step(s, ev)
+	}},
+	{"a load that is too large is sent again", "what is to be divided", func(s State, ev Event) (State, Action) {
+		s.policy.Divisible = false
+		return Step(s, ev)
+	}},
 	{"Fail is believed", "open is false and should be true", func(s State, ev Event) (State, Action) {
 		if ev.Attempt.Load.Word == answer.Failure {
 			ev.Attempt.Load.TxnID = -1

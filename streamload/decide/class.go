@@ -29,6 +29,11 @@ const (
 // Slow is true for failures that an early retry makes worse.
 func (c Class) Slow() bool { return c == Capacity }
 
+// OfRows is true for failures that may be due to some rows of a load only: the others might be stored without them.
+func (c Class) OfRows() bool {
+	return c == DataQuality || c == Schema || c == TooLarge || c == Unknown
+}
+
 // ClassRow is one row of the class table: a failure that matches Pattern is of Class.
 type ClassRow struct {
 	Class Class

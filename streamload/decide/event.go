@@ -211,11 +211,14 @@ const (
 	Stopped
 	// NothingCounted: the load was committed, and the server counted no row of it.
 	NothingCounted
+	// Divide: nothing is stored, and the rows are to be sent in other loads, with labels of their own.
+	Divide
 )
 
 func (r Reason) String() string {
 	return [...]string{
 		"none", "retries used up", "time used up", "label still open", "label state refused", "no label to ask for", "stopped", "no row was counted",
+		"the same rows would fail again",
 	}[r]
 }
 

@@ -108,6 +108,8 @@ type oracle struct {
 	lied       bool // a server claims to have stored what it did not get
 
 	txn int64 // the transaction that waits for its second phase and holds exactly the rows; 0: none
+
+	divide bool // the last answer was a failure that other loads of the same rows may not have
 }
 
 func watch(p Policy, step stepFunc) (*oracle, error) {
@@ -216,6 +218,7 @@ func (o *oracle) learn(ev Event, before Action) Evidence {
 
 func (o *oracle) learnAttempt(a Attempt) Evidence {
 	f := fateOf(a)
+	o.divide = a.HasAnswer && (a.Class() == TooLarge && o.policy.Divisible || a.Class() == DataQuality && o.policy.Joined)
 	claims := a.HasAnswer && (a.Load.Word == answer.Success || a.Load.Word == answer.PublishTimeout)
 	nothing, clash := countsOf(a)
 	o.lied = o.lied || claims && !o.waits(a) && (a.Sent != Answered || !a.WholeBody || nothing || clash)
@@ -276,6 +279,9 @@ func (o *oracle) checkSend(ev Event, free bool) error {
 	}
 	if !free {
 		o.resends++
+	}
+	if o.divide && !free && !o.open() {
+		return errors.New("sends again what is to be divided")
 	}
 	if o.resends > max(o.policy.MaxRetries, 0) {
 		return fmt.Errorf("resend %d of at most %d", o.resends, o.policy.MaxRetries)
@@ -339,9 +345,13 @@ func (o *oracle) checkAsk() error {
 	return nil
 }
 
+func (o *oracle) open() bool {
+	return o.unanswered > 0 || o.doubt || o.unasked || o.lied && o.policy.StableLabel && !o.policy.Unlabelled
+}
+
 func (o *oracle) checkDone(evidence Evidence) error {
 	out := o.act.Outcome
-	open := o.unanswered > 0 || o.doubt || o.unasked || o.lied && o.policy.StableLabel && !o.policy.Unlabelled
+	open := o.open()
 	var debt Debt
 	if open && !out.Committed {
 		debt = Debt{Unanswered: o.unanswered > 0, Stable: o.policy.StableLabel, Tainted: o.lied, TwoPhase: o.policy.TwoPhase}
@@ -369,6 +379,8 @@ func (o *oracle) checkDone(evidence Evidence) error {
 		return fmt.Errorf("no row was counted, and yet something is open")
 	case out.Reason == TimeUsed && o.policy.Backoff.MaxElapsed == 0, out.Reason == Stopped && !o.cancelled:
 		return fmt.Errorf("ends because of %q, which did not happen", out.Reason)
+	case out.Reason == Divide && (!o.divide || open || o.cancelled):
+		return fmt.Errorf("divided: allowed %t, open %t, cancelled %t", o.divide, open, o.cancelled)
 	case (out.Reason == StillOpen || out.Reason == StateRefused || out.Reason == NoLabel) && !open:
 		return fmt.Errorf("ends because of %q, but nothing is open", out.Reason)
 	}

@@ -35,6 +35,16 @@ type Policy struct {
 	Unlabelled bool
 	// TwoPhase means that a load is stored in two phases: what "Success" says of a request is then that its transaction waits for our commit.
 	TwoPhase bool
+	// Divisible means that the rows can also be sent in several smaller loads. A load that is too large is then not sent again as it is.
+	Divisible bool
+	// Joined means that the rows are those of several callers, who can be served one by one. A load that fails for what is in some rows is
+	// then not sent again as it is.
+	Joined bool
 	// FEs is how many FEs there are: a refusal before the body is tried at each once without a wait.
 	FEs int
+}
+
+// dividedBy is true for failures after which other loads of the same rows do better than the same load again.
+func (p Policy) dividedBy(c Class) bool {
+	return p.Divisible && c == TooLarge || p.Joined && c == DataQuality
 }

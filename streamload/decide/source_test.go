@@ -48,6 +48,7 @@ func randomPolicy(s source) Policy {
 		FEs:         s.below(4),
 	}
 	p.TwoPhase = !p.Unlabelled && chance(s, 3)
+	p.Divisible, p.Joined = chance(s, 3), chance(s, 4)
 	p.Backoff.MaxElapsed = pick(s, 0, time.Second, 10*time.Second, time.Minute)
 	p.LabelPoll.MaxElapsed = pick(s, 0, 300*time.Millisecond, 2*time.Second, 5*time.Second)
 	return p
@@ -62,7 +63,7 @@ func randomLoad(s source) answer.Load {
 		TxnID:    pick[int64](s, 0, -1, 7),
 	}
 	l.Message = pick(s, "OK", "[E-235]too many tablet versions", "[DATA_QUALITY_ERROR]too many filtered rows", "failed to call frontend service",
-		"Label [b_1] has already been used, relate to txn [7]")
+		"Label [b_1] has already been used, relate to txn [7]", "body exceed max size: 10737418240")
 	l.OnePhase = chance(s, 5)
 	l.HasCounts, l.HasBytes = chance(s, 2), chance(s, 2)
 	l.Total, l.LoadBytes = pick[int64](s, 2, 2, 2, 0), pick[int64](s, 40, 40, 40, 0)

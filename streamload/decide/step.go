@@ -49,6 +49,7 @@ type State struct {
 	stale     bool // the last request met a kept connection that was closed already
 	astray    bool // a request that no FE was asked for was not taken
 	capacity  bool
+	class     Class         // of the last attempt's answer, "" without one
 	retryWait time.Duration // asked for by the last answer
 
 	cancelled bool
@@ -113,7 +114,11 @@ func (s State) attempted(ev Event) (State, Action) {
 	a := ev.Attempt
 	s.polling, s.sawOpen, s.looks = false, false, 0
 	s.retryWait = min(a.RetryAfter, maxRetryAfter)
-	s.capacity = a.HasAnswer && Classify(a.HTTPStatus, a.Load).Slow()
+	s.class = ""
+	if a.HasAnswer {
+		s.class = Classify(a.HTTPStatus, a.Load)
+	}
+	s.capacity = s.class.Slow()
 	stale := a.Stale && a.Sent == NotSent && !a.HasAnswer
 	// The BE that an earlier load went to is gone, or is none any more. No FE has sent this load there, so an FE is to be asked now.
 	astray := a.Direct && a.Sent == NotSent && !(a.HasAnswer && a.Load.Readable)
@@ -301,6 +306,9 @@ func (s State) pollOn(now time.Duration) (State, Action) {
 
 // resend sends again, under a fresh label if the current one is closed, unless a bound is reached.
 func (s State) resend(now time.Duration, closed bool) (State, Action) {
+	if s.policy.dividedBy(s.class) && !s.cancelled && !s.open() {
+		return s.fail(Divide)
+	}
 	after, atLeast := s.resendWait(now)
 	bound := NoReason
 	switch {

@@ -27,6 +27,7 @@ var (
 type Body struct {
 	rows    [][]byte
 	skipped []int // sorted positions in the input of the rows left out
+	from    int   // rows of the body this one is a part of that come before it
 	layout  layout
 	size    int64
 	small   []byte // the whole body if it is a small one
@@ -59,6 +60,7 @@ func (b *Body) Rows() int { return len(b.rows) }
 // body, both from 0. It panics if i is not in [0, Rows()).
 func (b *Body) Index(i int) int {
 	_ = b.rows[i]
+	i += b.from
 	// Before the k-th skipped row stand skipped[k]-k rows of the body, so the
 	// i-th row comes after every skipped row for which that is at most i.
 	return i + sort.Search(len(b.skipped), func(k int) bool { return b.skipped[k]-k > i })

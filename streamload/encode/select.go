@@ -23,3 +23,33 @@ func (b *Body) Select(keep func(i int) bool) Body {
 	}
 	return newBody(rows, skipped, b.layout)
 }
+
+// Fit returns the end of the longest run of rows that begins with the from-th and makes a body of at most maxRows rows and maxBytes bytes;
+// 0 sets no bound. It returns from when that row alone is too long. It panics if from is not in [0, Rows()).
+func (b *Body) Fit(from, maxRows int, maxBytes int64) (to int) {
+	rows := b.rows[from:]
+	if maxRows > 0 {
+		rows = rows[:min(len(rows), maxRows)]
+	}
+	if maxBytes <= 0 {
+		return from + len(rows)
+	}
+	size := int64(len(b.layout.before) + len(b.layout.after))
+	for i, row := range rows {
+		if i > 0 {
+			size += int64(len(b.layout.between))
+		}
+		if size += int64(len(row)); size > maxBytes {
+			return from + i
+		}
+	}
+	return from + len(rows)
+}
+
+// Part makes a body of the rows from one up to another of this one, the second excluded. The rows are not copied, and Index goes on to give their
+// positions in the input of [Encode]. It panics if the bounds are not in order and in [0, Rows()].
+func (b *Body) Part(from, to int) Body {
+	part := newBody(b.rows[from:to:to], b.skipped, b.layout)
+	part.from = b.from + from
+	return part
+}
