@@ -28,6 +28,7 @@ type Client struct {
 	policy    decide.Policy
 	ledger    *ledger
 	pace      *pace
+	divisible bool // rows can be sent in other loads than as they came
 }
 
 // New makes a Client. It opens no connection and starts no goroutine. The error names every problem of the config.
@@ -45,6 +46,7 @@ func New(conf Config) (*Client, error) {
 		header:    conf.Options.header(conf.Timeout),
 		encoding:  conf.Options.encoding(),
 		counting:  conf.Options.counting(),
+		divisible: conf.Options.Divisible(),
 		secrets:   redact.NewSecrets(conf.Username, conf.Password),
 		transport: transport.New(transport.Config{
 			Username:              conf.Username,
@@ -91,11 +93,16 @@ func (c *Client) Load(ctx context.Context, b Batch) (Report, error) {
 	// Requests outlive the caller's context by the grace, so that one on its way can learn its fate.
 	alive, cancel := c.withGrace(ctx)
 	defer cancel()
+	report, failure := c.loadBody(ctx, alive, b, &body)
+	return result(report, failure, rejected)
+}
+
+// loadOnce stores the rows of a body in one load.
+func (c *Client) loadOnce(ctx, alive context.Context, b Batch, body *encode.Body) (Report, *Error) {
 	if c.ledger.empty() {
-		report, failure := c.deliver(ctx, alive, b, &body)
-		return result(report, failure, rejected)
+		return c.deliver(ctx, alive, b, body)
 	}
-	return c.loadKnown(ctx, alive, b, &body, rejected)
+	return c.loadKnown(ctx, alive, b, body)
 }
 
 // result joins what became of the rows sent with the rows that were refused before.

@@ -54,6 +54,12 @@ type Config struct {
 	// under way, and half for a last look at its label. Default 2 s.
 	Grace time.Duration
 
+	// MaxLoadRows and MaxLoadBytes are how much one load may hold; the bytes are those of its body, before compression. A larger batch becomes
+	// several loads, one after the other, and a row that is larger alone fails. Defaults: no bound of rows, and 90 MiB, which is below what
+	// a BE takes of JSON in an array (streaming_load_json_max_mb); -1 means no bound. Not used with Options.SkipLines.
+	MaxLoadRows  int
+	MaxLoadBytes int64
+
 	// Ledger bounds what is remembered of loads whose outcome is not known.
 	Ledger LedgerLimits
 
@@ -83,6 +89,7 @@ func DefaultConfig() Config {
 		ConnectTimeout: 10 * time.Second,
 		BackendAge:     10 * time.Second,
 		Grace:          2 * time.Second,
+		MaxLoadBytes:   90 << 20,
 		Ledger:         LedgerLimits{MaxRows: 1_000_000, MaxAge: time.Hour},
 		Observer:       NopObserver{},
 	}
@@ -120,6 +127,13 @@ func (c *Config) setDefaults() {
 	}
 	if c.Grace == 0 {
 		c.Grace = d.Grace
+	}
+	c.MaxLoadRows = max(c.MaxLoadRows, 0)
+	switch c.MaxLoadBytes {
+	case 0:
+		c.MaxLoadBytes = d.MaxLoadBytes
+	case -1:
+		c.MaxLoadBytes = 0
 	}
 	if c.Ledger.MaxRows == 0 {
 		c.Ledger.MaxRows = d.Ledger.MaxRows
@@ -182,6 +196,9 @@ func (c *Config) validate() ([]*url.URL, error) {
 	}
 	if c.Grace < 0 {
 		bad("grace", "is negative")
+	}
+	if c.MaxLoadBytes < 0 {
+		bad("max_load_bytes", "is negative")
 	}
 	if c.Ledger.MaxRows < 0 {
 		bad("ledger", "has a negative max_rows")

@@ -47,6 +47,8 @@ func (c *Client) deliver(ctx, alive context.Context, b Batch, body *encode.Body)
 	d.header = maps.Clone(c.header)
 	d.counted = c.counting.of(int64(body.Rows()))
 	policy := c.policy
+	policy.Divisible = c.divisible && body.Rows() > 1
+	policy.Joined = b.Joined
 	switch {
 	case policy.Unlabelled:
 	case b.Identity != "":
@@ -182,7 +184,7 @@ func (d *delivery) tell(ev decide.Event, next decide.Action) {
 		stored := next.Kind == decide.Done && next.Outcome.Committed || next.Kind == decide.CommitTxn
 		info := AttemptInfo{
 			Database: d.batch.Database, Table: d.batch.Table, Label: d.lastLabel, Attempt: d.attempts, Previous: d.previous, Server: d.last.Server,
-			Bytes: d.body.Len(), Took: d.lastTook, Sent: ev.Attempt.Sent.String(), Stored: stored, Next: next.Kind.String(), After: next.After,
+			Bytes: d.body.Len(), Took: d.lastTook, Sent: ev.Attempt.Sent.String(), Stored: stored, Next: nextWord(next), After: next.After,
 		}
 		if !stored {
 			info.Class, info.Message = ev.Attempt.Class(), d.lastMessage()
@@ -200,6 +202,14 @@ func (d *delivery) tell(ev decide.Event, next decide.Action) {
 			State: d.lastPoll.state, Message: d.lastPoll.message, Next: next.Kind.String(), After: next.After,
 		})
 	}
+}
+
+// nextWord is what follows, in words.
+func nextWord(next decide.Action) string {
+	if next.Kind == decide.Done && next.Outcome.Reason == decide.Divide {
+		return "send the rows in smaller loads"
+	}
+	return next.Kind.String()
 }
 
 // lastMessage is what the last request to load came to, in words, without secrets.

@@ -17,6 +17,8 @@ type Stage string
 const (
 	// StageEncode: no row could be made part of a body; nothing was sent.
 	StageEncode Stage = "encode"
+	// StageLimit: a row is larger than a load may be; it was not sent.
+	StageLimit Stage = "limit"
 	// StageConnect: no server could be reached.
 	StageConnect Stage = "connect"
 	// StageFrontend: an FE refused, or sent us nowhere.
@@ -71,7 +73,10 @@ type Error struct {
 	// Held are the rows that failed because an earlier load that they were in may still store them, each with its own reason, by index. They were
 	// not sent.
 	Held []RowError
-	// Partial is true when only the rows in Rejected and Held failed and all others are committed.
+	// Failed are the rows of loads that failed when the batch took several loads, each with its own reason, by index; the error itself
+	// tells the first reason.
+	Failed []RowError
+	// Partial is true when only the rows in Rejected, Held and Failed failed and all others are committed.
 	Partial bool
 	// NoFE is true when no FE answered the last request of the delivery, be it to load or for the state of a label. The rows can
 	// then be given to Load again at any time: they are stored by none of the requests, or the ledger has them.
@@ -80,6 +85,7 @@ type Error struct {
 	Err error
 
 	stored []int // rows that are committed although Partial is not set, sorted
+	divide bool  // the rows may be stored in smaller loads
 }
 
 // Error is one line that begins with the class.
@@ -164,7 +170,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Row is the error of the i-th row of the batch; nil when the row is committed.
 func (e *Error) Row(i int) error {
-	for _, rows := range [][]RowError{e.Rejected, e.Held} {
+	for _, rows := range [...][]RowError{e.Rejected, e.Held, e.Failed} {
 		at := sort.Search(len(rows), func(k int) bool { return rows[k].Index >= i })
 		if at < len(rows) && rows[at].Index == i {
 			return rows[at].Err

@@ -20,7 +20,8 @@ func (c *Client) Held(ctx context.Context, batches []Batch) []*Error {
 	errs := make([]*Error, len(batches))
 	var first *Error
 	for i, b := range batches {
-		if errs[i] = c.heldOf(ctx, alive, b); first == nil {
+		body, _ := encode.Encode(b.Rows, c.encoding)
+		if errs[i] = c.heldOf(ctx, alive, b, &body); first == nil {
 			first = errs[i]
 		}
 	}
@@ -40,17 +41,23 @@ func (c *Client) Held(ctx context.Context, batches []Batch) []*Error {
 }
 
 // heldOf is the error of a batch with rows that an earlier load may still store, nil if there are none.
-func (c *Client) heldOf(ctx, alive context.Context, b Batch) *Error {
-	body, _ := encode.Encode(b.Rows, c.conf.Options.encoding())
-	known := c.settle(ctx, alive, b, &body)
-	if known == nil {
-		return nil
-	}
-	known.claim.giveBack()
-	if known.open == 0 {
-		return nil
-	}
-	return known.held(b)
+func (c *Client) heldOf(ctx, alive context.Context, b Batch, body *encode.Body) (failure *Error) {
+	p := c.newParts(b, body)
+	p.each(func(from, to int) {
+		if failure != nil || from == to {
+			return
+		}
+		b, part := p.part(from, to)
+		known := c.settle(ctx, alive, b, &part)
+		if known == nil {
+			return
+		}
+		known.claim.giveBack()
+		if known.open > 0 {
+			failure = known.held(b)
+		}
+	})
+	return failure
 }
 
 // held is the error of a batch with rows that are open.

@@ -8,16 +8,14 @@ import (
 
 // loadKnown loads a batch while the ledger is not empty: rows that an earlier load has stored are acknowledged, rows that one may still store
 // fail alone, and the others are loaded.
-func (c *Client) loadKnown(ctx, alive context.Context, b Batch, body *encode.Body, rejected []RowError) (Report, error) {
+func (c *Client) loadKnown(ctx, alive context.Context, b Batch, body *encode.Body) (Report, *Error) {
 	known := c.settle(ctx, alive, b, body)
 	if known == nil || known.stored == 0 && known.open == 0 {
-		report, failure := c.deliver(ctx, alive, b, body)
-		return result(report, failure, rejected)
+		return c.deliver(ctx, alive, b, body)
 	}
 	if b.Whole && known.open > 0 {
 		known.claim.giveBack()
-		failure := known.held(b)
-		return result(Report{Database: b.Database, Table: b.Table}, failure, rejected)
+		return Report{Database: b.Database, Table: b.Table}, known.held(b)
 	}
 
 	report := Report{Database: b.Database, Table: b.Table}
@@ -28,7 +26,7 @@ func (c *Client) loadKnown(ctx, alive context.Context, b Batch, body *encode.Bod
 	}
 	if b.Whole && failure != nil {
 		known.claim.giveBack()
-		return result(report, failure, rejected)
+		return report, failure
 	}
 	known.claim.keep()
 	report.AlreadyStored = known.stored
@@ -37,9 +35,8 @@ func (c *Client) loadKnown(ctx, alive context.Context, b Batch, body *encode.Bod
 		failure.Partial = true
 	}
 	if failure == nil {
-		return result(report, nil, rejected)
+		return report, nil
 	}
-	failure.Rejected = rejected
 	reasons := map[string]*Error{}
 	for i, f := range known.fates {
 		switch f {

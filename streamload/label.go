@@ -43,9 +43,13 @@ func randomLabel(prefix string) string {
 
 // stableLabel is the label of these rows: <prefix>_<identity>_<hash of rows, table and identity>. It is the same for every attempt,
 // every redelivery and every process. The hash covers the whole identity, so that nothing is lost where the label has to be cut, and the
-// rows, so that a committed label can only mean these very rows.
+// rows, so that a committed label can only mean these very rows. Of a batch in parts it covers the whole batch too, and the place in it.
 func stableLabel(prefix string, b Batch, body *encode.Body) string {
-	sum := body.Digest(b.Database, b.Table, b.Identity)
+	seeds := []string{b.Database, b.Table, b.Identity, b.part}
+	if b.part == "" {
+		seeds = seeds[:3]
+	}
+	sum := body.Digest(seeds...)
 	hash := hex.EncodeToString(sum[:])
 	room := maxLabel - 2 - len(hash)
 	prefix = legal(prefix, room/2)

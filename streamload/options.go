@@ -117,6 +117,9 @@ var reservedHeaders = map[string]string{
 	"x-idempotency-key": "it makes HTTP clients and proxies send a load twice by themselves; the label already does what it is for",
 }
 
+// Divisible is true when it makes no difference which rows are loaded together. With SkipLines it does: the first rows of each load are left out.
+func (o Options) Divisible() bool { return o.SkipLines == 0 }
+
 func (o Options) validate(bad func(string, string, ...any)) {
 	switch o.Format {
 	case "json", "csv":

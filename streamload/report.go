@@ -21,6 +21,11 @@ type Batch struct {
 	// Whole asks for no partial result where it can be avoided: when some rows were in a load whose outcome is still unknown, or the load of
 	// the others fails, then every row fails. For callers that hand the whole batch back when one row fails.
 	Whole bool
+	// Joined says that the rows are those of several callers who know nothing of each other. When a server refuses some of them, which fails the
+	// load, it is not sent again as it is: the caller gives the rows to Load again, in smaller batches.
+	Joined bool
+
+	part string // which part of the batch of an Identity this is; "": all of it
 }
 
 // RowError is a row that failed by itself: its Index in Batch.Rows, and why.
