@@ -43,16 +43,18 @@ func parseConfig(parsed *service.ParsedConfig) (config, error) {
 		Ledger:                r.ledger(),
 		Timeout:               r.positive(fieldTimeout),
 		ConnectTimeout:        r.positive(fieldConnectTimeout),
+		MaxLoadRows:           r.atLeast(0, fieldMaxLoadRows),
+		MaxLoadBytes:          int64(r.atLeast(0, fieldMaxLoadBytes)),
 	}}
 	r.frontends(&conf)
 	conf.client.TLS = r.tls()
 	conf.database, conf.table = r.route(fieldDatabase), r.route(fieldTable)
 	conf.target = read(r, parsed.FieldString, fieldDatabase) + "." + read(r, parsed.FieldString, fieldTable)
 	conf.label = r.label(&conf)
-	conf.maxInFlight = read(r, parsed.FieldInt, fieldMaxInFlight)
-	if conf.maxInFlight < 1 {
-		r.bad(fieldMaxInFlight, "is %d; it must be at least 1", conf.maxInFlight)
+	if conf.client.MaxLoadBytes == 0 {
+		conf.client.MaxLoadBytes = -1 // in the client 0 is the default
 	}
+	conf.maxInFlight = r.atLeast(1, fieldMaxInFlight)
 	conf.batching = r.batching(&conf)
 	read(r, parsed.FieldInt, fieldQueryPort)
 
@@ -100,6 +102,16 @@ func (r *reader) positive(path ...string) time.Duration {
 		return 0
 	}
 	return d
+}
+
+// atLeast reads a number that must not be less than another.
+func (r *reader) atLeast(least int, field string) int {
+	n := read(r, r.parsed.FieldInt, field)
+	if n < least {
+		r.bad(field, "is %d; it must be at least %d", n, least)
+		return least
+	}
+	return n
 }
 
 // backoff reads a series of waits.

@@ -36,6 +36,8 @@ label_poll: { initial_interval: 10s, max_interval: 1s }
 ledger: { max_rows: 0, max_age: -1h }
 max_retries: -3
 max_in_flight: 0
+max_load_rows: -1
+max_load_bytes: -2
 columns: [ id, " " ]
 partitions: [ "" ]
 temporary_partitions: [ tp ]
@@ -65,6 +67,8 @@ tls: { enabled: true, root_cas: nonsense }
 		`ledger.max_age is -1h0m0s; it must not be negative (0s sets no bound)`,
 		`max_retries is -3; it must be -1 (never) or more`,
 		`max_in_flight is 0; it must be at least 1`,
+		`max_load_rows is -1; it must be at least 0`,
+		`max_load_bytes is -2; it must be at least 0`,
 		`columns[1] is empty`,
 		`partitions[0] is empty`,
 		`partitions and temporary_partitions cannot both be set`,
@@ -82,7 +86,7 @@ tls: { enabled: true, root_cas: nonsense }
 	} {
 		require.Contains(t, got, want)
 	}
-	require.Len(t, got, 28, "each is told once")
+	require.Len(t, got, 30, "each is told once")
 	require.NotContains(t, err.Error(), "hunter2")
 }
 
@@ -158,6 +162,8 @@ ledger: { max_rows: 7, max_age: 0s }
 timeout: 500ms
 connect_timeout: 3s
 max_in_flight: 2
+max_load_rows: 50
+max_load_bytes: 60
 batching: { count: 5, period: 1s }
 tls: { enabled: true, skip_cert_verify: true }
 `)
@@ -179,6 +185,7 @@ tls: { enabled: true, skip_cert_verify: true }
 		Backoff:   streamload.Backoff{Initial: time.Second, Max: 2 * time.Second, MaxElapsed: -1},
 		LabelPoll: streamload.Backoff{Initial: 200 * time.Millisecond, Max: 5 * time.Second, MaxElapsed: time.Minute},
 		Timeout:   500 * time.Millisecond, ConnectTimeout: 3 * time.Second,
+		MaxLoadRows: 50, MaxLoadBytes: 60,
 		Ledger: streamload.LedgerLimits{MaxRows: 7, MaxAge: -1},
 	}, conf.client)
 	require.Equal(t, []string{"fe1:8030", "fe2:8030", "fe3"}, conf.frontends)
@@ -202,6 +209,13 @@ func TestDefaultsAreThoseOfTheClient(t *testing.T) {
 	require.Equal(t, want, conf.client)
 	require.Nil(t, conf.label)
 	require.Empty(t, conf.remarks)
+}
+
+func TestNoBoundOfALoad(t *testing.T) {
+	t.Parallel()
+	conf, err := parse(t, "url: fe\nmax_load_bytes: 0\n"+target)
+	require.NoError(t, err)
+	require.EqualValues(t, -1, conf.client.MaxLoadBytes)
 }
 
 func TestNoRetriesIsSaidTwoWays(t *testing.T) {

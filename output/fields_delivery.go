@@ -51,6 +51,16 @@ func paceFields() []*service.ConfigField {
 			Description("How many loads may run at the same time. With 1, batches are loaded one after the other, in their order.").
 			Default(8).
 			LintRule(maxInFlightLint),
+		service.NewIntField(fieldMaxLoadBytes).
+			Description("How many bytes one load may have, before compression. A larger batch becomes several loads, one after the other, each with a label and a result of its own; a message that is larger alone fails. The default is below what a backend takes of a JSON array (`streaming_load_json_max_mb`); 0 sets no bound. Not used with `skip_lines`.").
+			Default(90 << 20).
+			LintRule(maxLoadBytesLint).
+			Advanced(),
+		service.NewIntField(fieldMaxLoadRows).
+			Description("How many rows one load may have, as `max_load_bytes`; 0 sets no bound.").
+			Default(0).
+			LintRule(maxLoadRowsLint).
+			Advanced(),
 		service.NewBatchPolicyField(fieldBatching),
 	}
 }

@@ -45,6 +45,14 @@ const (
 	maxInFlightLint = `root = if this.type() == "number" && this < 1 {
   [ "max_in_flight is %v; it must be at least 1".format(this.string()) ]
 }`
+
+	maxLoadBytesLint = `root = if this.type() == "number" && this < 0 {
+  [ "max_load_bytes is negative; 0 sets no bound" ]
+}`
+
+	maxLoadRowsLint = `root = if this.type() == "number" && this < 0 {
+  [ "max_load_rows is negative; 0 sets no bound" ]
+}`
 )
 
 // specLint holds the lints that look at several fields. Defaults are filled in when it runs. Each rule is on its own: one that cannot be

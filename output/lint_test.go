@@ -37,6 +37,7 @@ func TestLints(t *testing.T) {
 		{"retries", "max_retries: -2", []string{"max_retries is -2; it must be -1 (never) or more"}},
 		{"no retries", "max_retries: -1", nil},
 		{"a ledger of no rows", "ledger: { max_rows: 0 }", []string{"ledger.max_rows is 0; it must be at least 1"}},
+		{"negative limits of a load", "max_load_rows: -1\nmax_load_bytes: -1", []string{"max_load_rows is negative; 0 sets no bound", "max_load_bytes is negative; 0 sets no bound"}},
 		{"nothing in flight", "max_in_flight: 0", []string{"max_in_flight is 0; it must be at least 1"}},
 		{
 			"two kinds of partitions", "partitions: [ p1 ]\ntemporary_partitions: [ tp1 ]",

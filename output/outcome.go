@@ -90,25 +90,41 @@ func (r *result) settle(g *group, err error) {
 		return
 	}
 	r.noFE, r.answered = r.noFE || e.NoFE, r.answered || !e.NoFE
-	r.detailed = r.detailed || len(rejected) > 0 || e.Error() != e.Headline()
-	r.because(e.Class, e.Headline())
+	r.detailed = r.detailed || len(rejected) > 0
+	if !e.Partial { // or its rows tell for themselves
+		r.reason(e)
+	}
+	var last *streamload.Error
 	for k, i := range g.indices {
 		if _, own := rejected[k]; own {
 			continue
 		}
-		if rowErr := e.Row(k); rowErr != nil {
-			r.add(i, rowErr)
+		rowErr := e.Row(k)
+		if rowErr == nil {
+			continue
+		}
+		r.add(i, rowErr)
+		if own, ok := errors.AsType[*streamload.Error](rowErr); ok && own != e && own != last {
+			r.reason(own)
+			last = own
 		}
 	}
 }
 
-// add wants the lock held, as does because.
+// add wants the lock held, as do reason and because.
 func (r *result) add(i int, err error) {
 	if r.errs == nil {
 		r.errs = make([]error, len(r.batch))
 	}
 	r.errs[i] = err
 	r.failed++
+}
+
+// reason notes why a load failed.
+func (r *result) reason(e *streamload.Error) {
+	headline := e.Headline()
+	r.detailed = r.detailed || e.Error() != headline
+	r.because(e.Class, headline)
 }
 
 func (r *result) because(class decide.Class, headline string) {

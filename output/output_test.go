@@ -70,6 +70,25 @@ func TestOnlyTheFailedAreInTheError(t *testing.T) {
 	require.Equal(t, 1, batchErr.IndexedErrors())
 }
 
+// A batch that is larger than one load may be becomes several, and each message gets the result of its own.
+func TestPartsOfABatchHaveResultsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	e := cluster(t, emulator.Options{Faults: []emulator.Fault{{At: emulator.BEBeforeCommit, Do: emulator.Fail, Message: "no luck today", Skip: 1, Times: 2}}})
+	b := build(t, fields(e.FEURL(), target+"max_load_rows: 2\nmax_load_bytes: 50"))
+	batch := batchOf(`{"id":1}`, `{"id":2}`, `{"id":3}`, `{"id":4}`, `{"id":5}`, `oops`, `{"id":7,"long":"`+strings.Repeat("x", 50)+`"}`)
+	got, err := write(within(t), t, b, batch)
+	require.Len(t, got, 4)
+	require.Contains(t, got[2], "no luck today")
+	require.Contains(t, got[3], "no luck today")
+	require.Contains(t, got[5], "data_quality: the message cannot be loaded into d.t")
+	require.Contains(t, got[6], "too_large: load into d.t failed: a row alone makes a load of")
+	require.Contains(t, err.Error(), "mixed: 4 of 7 messages were not loaded")
+	require.Equal(t, 3, e.Count("d", "t"))
+	for _, class := range []string{"unknown: load into d.t failed: Fail: no luck today", "too_large: ", "data_quality: 1 row(s) of d.t"} {
+		require.NotEmpty(t, b.logs.lines("level=WARN", class), class)
+	}
+}
+
 func TestMessagesAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	e := cluster(t, emulator.Options{})

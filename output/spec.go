@@ -60,6 +60,8 @@ const (
 	fieldTimeout               = "timeout"
 	fieldConnectTimeout        = "connect_timeout"
 	fieldMaxInFlight           = "max_in_flight"
+	fieldMaxLoadBytes          = "max_load_bytes"
+	fieldMaxLoadRows           = "max_load_rows"
 	fieldBatching              = "batching"
 )
 

@@ -47,7 +47,7 @@ func (c *Client) deliver(ctx, alive context.Context, b Batch, body *encode.Body)
 	d.header = maps.Clone(c.header)
 	d.counted = c.counting.of(int64(body.Rows()))
 	policy := c.policy
-	policy.Divisible = c.divisible && body.Rows() > 1
+	policy.Divisible = c.divisible && (body.Rows() > 1 || b.divided)
 	policy.Joined = b.Joined
 	switch {
 	case policy.Unlabelled:
@@ -184,7 +184,7 @@ func (d *delivery) tell(ev decide.Event, next decide.Action) {
 		stored := next.Kind == decide.Done && next.Outcome.Committed || next.Kind == decide.CommitTxn
 		info := AttemptInfo{
 			Database: d.batch.Database, Table: d.batch.Table, Label: d.lastLabel, Attempt: d.attempts, Previous: d.previous, Server: d.last.Server,
-			Bytes: d.body.Len(), Took: d.lastTook, Sent: ev.Attempt.Sent.String(), Stored: stored, Next: nextWord(next), After: next.After,
+			Bytes: d.body.Len(), Took: d.lastTook, Sent: ev.Attempt.Sent.String(), Stored: stored, Next: nextWord(next, d.body.Rows()), After: next.After,
 		}
 		if !stored {
 			info.Class, info.Message = ev.Attempt.Class(), d.lastMessage()
@@ -205,8 +205,8 @@ func (d *delivery) tell(ev decide.Event, next decide.Action) {
 }
 
 // nextWord is what follows, in words.
-func nextWord(next decide.Action) string {
-	if next.Kind == decide.Done && next.Outcome.Reason == decide.Divide {
+func nextWord(next decide.Action, rows int) string {
+	if next.Kind == decide.Done && next.Outcome.Reason == decide.Divide && rows > 1 {
 		return "send the rows in smaller loads"
 	}
 	return next.Kind.String()

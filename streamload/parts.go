@@ -57,7 +57,7 @@ func (c *Client) loadBody(ctx, alive context.Context, b Batch, body *encode.Body
 			p.oversize(from)
 			return
 		}
-		p.load(ctx, alive, from, to)
+		p.load(ctx, alive, from, to, false)
 	})
 	return p.result()
 }
@@ -94,13 +94,14 @@ func (p *parts) part(from, to int) (Batch, encode.Body) {
 	return b, p.whole.Part(from, to)
 }
 
-// load loads the rows of the body from one up to another.
-func (p *parts) load(ctx, alive context.Context, from, to int) {
+// load loads the rows of the body from one up to another, which may be a part of some that were too large for one load.
+func (p *parts) load(ctx, alive context.Context, from, to int, divided bool) {
 	if p.blocked != nil {
 		p.fail(from, to, p.blocked)
 		return
 	}
 	b, body := p.part(from, to)
+	b.divided = divided
 	report, failure := p.loadOnce(ctx, alive, b, &body)
 	if failure != nil && failure.divide {
 		p.tried(report)
@@ -121,8 +122,8 @@ func (p *parts) load(ctx, alive context.Context, from, to int) {
 func (p *parts) halve(ctx, alive context.Context, from, to int) {
 	body := p.whole.Part(from, to)
 	middle := from + max(body.Fit(0, (to-from+1)/2, body.Len()/2), 1)
-	p.load(ctx, alive, from, middle)
-	p.load(ctx, alive, middle, to)
+	p.load(ctx, alive, from, middle, true)
+	p.load(ctx, alive, middle, to, true)
 }
 
 // oversize fails a row that is longer than any load may be.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -47,7 +48,7 @@ func inOrder(t *testing.T, emu *emulator.Emulator, ids ...int) {
 	rows := emu.Rows("d", "t")
 	require.Len(t, rows, len(ids))
 	for i, row := range rows {
-		require.Equal(t, fmt.Sprint(ids[i]), fmt.Sprint(row["id"]), "row %d", i)
+		require.Equal(t, strconv.Itoa(ids[i]), fmt.Sprint(row["id"]), "row %d", i)
 	}
 }
 

@@ -25,7 +25,8 @@ type Batch struct {
 	// load, it is not sent again as it is: the caller gives the rows to Load again, in smaller batches.
 	Joined bool
 
-	part string // which part of the batch of an Identity this is; "": all of it
+	part    string // which part of the batch of an Identity this is; "": all of it
+	divided bool   // a load of more rows was too large
 }
 
 // RowError is a row that failed by itself: its Index in Batch.Rows, and why.

@@ -48,7 +48,7 @@ func (e *Error) as(reason error) Error {
 
 // allOf is true when all rows failed for the very same reason.
 func allOf(rows []RowError) bool {
-	first, ok := rows[0].Err.(*Error) //nolint:errorlint // the very same, not one like it
+	first, ok := rows[0].Err.(*Error)                                                               //nolint:errorlint // the very same, not one like it
 	return ok && !slices.ContainsFunc(rows, func(r RowError) bool { return r.Err != error(first) }) //nolint:errorlint // as above
 }
 
