@@ -185,6 +185,24 @@ func TestALoadThatIsTooLargeIsHalved(t *testing.T) {
 	})
 }
 
+// Rows that the ledger knows to be stored are found again in the halves.
+func TestRowsOfTheLedgerInALoadThatIsHalved(t *testing.T) {
+	t.Parallel()
+	emu := emulator.New(t, emulator.Options{AutoCreate: true, MaxBodyBytes: 20})
+	client := fastClient(t, emu, nil)
+	leaveOpen(t, emu, client, 1, 4)
+	emu.ClearFaults()
+	report, failure := load(t, client, idsFrom(0, 7)...)
+	require.Nil(t, failure)
+	require.Equal(t, 2, report.AlreadyStored)
+	require.Equal(t, 5, report.Rows)
+	stored := storedIDs(emu)
+	require.Len(t, stored, 7)
+	for id, n := range stored {
+		require.Equal(t, 1, n, id)
+	}
+}
+
 func TestAPartThatFailsFailsAlone(t *testing.T) {
 	t.Parallel()
 	fault := emulator.Fault{At: emulator.BEBeforeCommit, Do: emulator.Fail, Message: "no luck today", Skip: 1, Times: 2}
