@@ -39,12 +39,14 @@ func TestConnections(t *testing.T) {
 		},
 		{"one FE is down", target + "username: loader\npassword: pw-of-loader", 1, []string{"FE 127.", " cannot be used: ", "refused"}},
 		{"one FE is down and the password wrong", target + "username: loader\npassword: wrong-pw", 1, []string{" cannot be used: ", " is refused: "}},
+		{"no such table", "database: d\ntable: u\nusername: loader\npassword: pw-of-loader", 0, []string{"the table d.u does not exist: "}},
 		{"all FEs are down", target, 2, []string{"FE 127.", " cannot be used: "}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			e := cluster(t, emulator.Options{FEs: 2, Users: users})
-			e.CreateDatabase("d")
+			e := cluster(t, emulator.Options{FEs: 2, Users: users, Tables: []emulator.Table{
+				{Database: "d", Name: "t", Columns: []emulator.Column{{Name: "id", Type: "INT"}}},
+			}})
 			for i := range c.down {
 				e.StopFE(i)
 			}

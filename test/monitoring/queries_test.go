@@ -252,7 +252,7 @@ func TestTheDashboardShowsEveryMetric(t *testing.T) {
 		}
 	}
 	for _, m := range output.MetricsTable() {
-		require.True(t, shown[m.Name], m.Name)
+		require.True(t, shown[m.Name], "%s is in no panel of %s", m.Name, dashboard)
 	}
 }
 
