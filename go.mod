@@ -3,6 +3,7 @@ module github.com/dorisload/benthos-doris
 go 1.26.6
 
 require (
+	github.com/dsnet/compress v0.0.1
 	github.com/klauspost/compress v1.20.1
 	github.com/pierrec/lz4/v4 v4.1.29
 	github.com/prometheus/client_golang v1.25.0

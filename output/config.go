@@ -11,6 +11,7 @@ import (
 	"github.com/redpanda-data/benthos/v4/public/service"
 
 	"github.com/dorisload/benthos-doris/streamload"
+	"github.com/dorisload/benthos-doris/streamload/encode"
 )
 
 // config is what the fields say.
@@ -20,6 +21,10 @@ type config struct {
 	frontends []string
 	// database and table are evaluated for each message, label for each load; label is nil when it is not set.
 	database, table, label *service.InterpolatedString
+	// cells makes rows of CSV; nil when messages are rows already.
+	cells *cellMapping
+	// alone is true when a message is a whole body, and so a load of its own.
+	alone bool
 	// target is database and table as they are written, for the log.
 	target      string
 	maxInFlight int
@@ -47,6 +52,10 @@ func parseConfig(parsed *service.ParsedConfig) (config, error) {
 		MaxLoadBytes:          int64(r.atLeast(0, fieldMaxLoadBytes)),
 	}}
 	r.frontends(&conf)
+	r.cells(&conf)
+	if f, ok := encode.ParseFormat(conf.client.Options.Format); ok {
+		conf.alone = f.Whole()
+	}
 	conf.client.TLS = r.tls()
 	conf.database, conf.table = r.route(fieldDatabase), r.route(fieldTable)
 	conf.target = read(r, parsed.FieldString, fieldDatabase) + "." + read(r, parsed.FieldString, fieldTable)

@@ -20,9 +20,13 @@ func (r *reader) options() streamload.Options {
 		FuzzyParse:          read(r, p.FieldBool, fieldFuzzyParse),
 		ColumnSeparator:     read(r, p.FieldString, fieldColumnSeparator),
 		LineDelimiter:       read(r, p.FieldString, fieldLineDelimiter),
+		Enclose:             read(r, p.FieldString, fieldEnclose),
+		Escape:              read(r, p.FieldString, fieldEscape),
 		TrimDoubleQuotes:    read(r, p.FieldBool, fieldTrimDoubleQuotes),
 		EmptyFieldAsNull:    read(r, p.FieldBool, fieldEmptyFieldAsNull),
 		SkipLines:           read(r, p.FieldInt, fieldSkipLines),
+		Compression:         read(r, p.FieldString, fieldCompression),
+		CompressionLevel:    read(r, p.FieldInt, fieldCompressionLevel),
 		Columns:             r.list(fieldColumns),
 		Where:               read(r, p.FieldString, fieldWhere),
 		Partitions:          r.list(fieldPartitions),
@@ -44,6 +48,21 @@ func (r *reader) options() streamload.Options {
 		r.bad(fieldReadJSONByLine, "and strip_outer_array are both false: json needs one of them, or Doris takes the whole batch for one document")
 	}
 	return o
+}
+
+// cells reads how rows of CSV are made; nil when messages are rows already.
+func (r *reader) cells(conf *config) {
+	if text := read(r, r.parsed.FieldString, fieldCSVMapping); strings.TrimSpace(text) == "" {
+		return
+	}
+	mapping := read(r, r.parsed.FieldBloblang, fieldCSVMapping)
+	options, writer, err := conf.client.Options.Cells()
+	if err != nil {
+		r.bad(fieldCSVMapping, "cannot be used: %w", err)
+		return
+	}
+	conf.client.Options = options
+	conf.cells = &cellMapping{mapping: mapping, writer: writer}
 }
 
 // list reads a list whose entries must say something.

@@ -176,7 +176,7 @@ tls: { enabled: true, skip_cert_verify: true }
 		FEs:      []string{"fe1:8030", "http://fe2:8030", "https://fe3"},
 		Username: "loader", Password: "pw", AllowInsecureRedirect: true,
 		Options: streamload.Options{
-			Format: "json", JSONPaths: `["$.a"]`, JSONRoot: "$.r", NumAsString: true, FuzzyParse: true, ColumnSeparator: ",", LineDelimiter: "\n",
+			Format: "json", Compression: "none", JSONPaths: `["$.a"]`, JSONRoot: "$.r", NumAsString: true, FuzzyParse: true, ColumnSeparator: ",", LineDelimiter: "\n",
 			Columns: []string{"a", "b"}, Where: "a > 1", MaxFilterRatio: &zero, StrictMode: true, Partitions: []string{"p"},
 			TemporaryPartitions: []string{}, Headers: map[string]string{"comment": "hi"}, GroupCommit: "off_mode", Timezone: "UTC", ExecMemLimit: 1000,
 			Unique: streamload.UniqueKey{MergeType: "MERGE", Delete: "op = 'd'", SequenceColumn: "at", HiddenColumns: []string{}},

@@ -48,69 +48,6 @@ func connectionFields() []*service.ConfigField {
 	}
 }
 
-func formatFields() []*service.ConfigField {
-	return []*service.ConfigField{
-		service.NewStringAnnotatedEnumField(fieldFormat, map[string]string{
-			formatJSON: "A message is one JSON object.",
-			formatCSV:  "A message is one line of CSV, its cells already separated and quoted.",
-		}).
-			Description("What a message is.").
-			Default(formatJSON).
-			LintRule(formatLint),
-		service.NewBoolField(fieldReadJSONByLine).
-			Description("Send a JSON batch as one object a line. This is the layout to use unless there is a reason against it: Doris reads it as a stream, so its size has no limit of its own.").
-			Default(true),
-		service.NewBoolField(fieldStripOuterArray).
-			Description("Send a JSON batch as one array instead. It wins when `read_json_by_line` is true too.").
-			Default(false),
-		service.NewBoolField(fieldValidateJSON).
-			Description("Check that each message is one valid JSON object, and fail the others by themselves. Without the check a message only has to begin with `{` and end with `}`, and one that is no valid JSON fails all messages of its load, or is stored in part: what follows a first object in a message is dropped by Doris without a word. Turn it off only for messages that come from a JSON encoder.").
-			Default(true).
-			Advanced(),
-		service.NewStringField(fieldJSONPaths).
-			Description("Where in the object the columns are, as a JSON array of paths in the order of `columns`.").
-			Default("").
-			Example(`["$.id", "$.user.name"]`).
-			Advanced(),
-		service.NewStringField(fieldJSONRoot).
-			Description("The path of the part of the object that holds the columns.").
-			Default("").
-			Example("$.payload").
-			Advanced(),
-		service.NewBoolField(fieldNumAsString).
-			Description("Read JSON numbers as text, which keeps digits that a number would lose.").
-			Default(false).
-			Advanced(),
-		service.NewBoolField(fieldFuzzyParse).
-			Description("Read JSON faster, where all objects have the same keys in the same order.").
-			Default(false).
-			Advanced(),
-		service.NewStringField(fieldColumnSeparator).
-			Description("What stands between two cells of CSV, at most 64 bytes. `\\t`, `\\n`, `\\r` and the form `\\x01` are understood.").
-			Default(",").
-			Example("\\t").
-			Example("\\x01"),
-		service.NewStringField(fieldLineDelimiter).
-			Description("What stands between two lines of CSV, in the forms of `column_separator`. Empty is a line feed.").
-			Default("\n").
-			Example("\\x02").
-			Advanced(),
-		service.NewBoolField(fieldTrimDoubleQuotes).
-			Description("Take away the double quotes around a cell of CSV.").
-			Default(false).
-			Advanced(),
-		service.NewIntField(fieldSkipLines).
-			Description("How many lines of CSV Doris leaves out at the start of each load. These are messages that are acknowledged and not stored, so this is rarely what you want.").
-			Default(0).
-			LintRule(skipLinesLint).
-			Advanced(),
-		service.NewBoolField(fieldEmptyFieldAsNull).
-			Description("Store an empty cell of CSV as NULL.").
-			Default(false).
-			Advanced(),
-	}
-}
-
 func loadFields() []*service.ConfigField {
 	return []*service.ConfigField{
 		service.NewStringListField(fieldColumns).
@@ -152,7 +89,7 @@ func loadFields() []*service.ConfigField {
 			LintRule(execMemLimitLint).
 			Advanced(),
 		service.NewStringMapField(fieldHeaders).
-			Description("More headers of Stream Load, for what has no field of its own, such as `enclose` or `escape`. A header that a field of this output sends, and one that decides under which label rows are stored, is refused.").
+			Description("More headers of Stream Load, for what has no field of its own, such as `load_to_single_tablet`. A header that a field of this output sends, and one that decides under which label rows are stored, is refused.").
 			Default(map[string]any{}).
 			Example(map[string]any{"load_to_single_tablet": "true", "send_batch_parallelism": "4"}).
 			Advanced(),

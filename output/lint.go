@@ -2,8 +2,24 @@ package output
 
 // The lints of single fields. The value is checked for its type first, because a rule that fails is shown in place of its text.
 const (
-	formatLint = `root = if this != "json" && this != "csv" {
-  [ "format is %v; it must be json or csv".format(this.string()) ]
+	formatLint = `root = if ![ "json", "csv", "csv_with_names", "csv_with_names_and_types", "parquet", "orc", "arrow" ].contains(this) {
+  [ "format is %v; it must be json, csv, csv_with_names, csv_with_names_and_types, parquet, orc or arrow".format(this.string()) ]
+}`
+
+	encloseLint = `root = if this.type() == "string" && this != "" && !this.re_match("^[!-/:-@\\[-` + "`" + `{-~]$") {
+  [ "enclose is %v; it must be one character of ASCII that is no letter, digit, space or control character".format(this.quote()) ]
+}`
+
+	escapeLint = `root = if this.type() == "string" && this != "" && !this.re_match("^[!-/:-@\\[-` + "`" + `{-~]$") {
+  [ "escape is %v; it must be one character of ASCII that is no letter, digit, space or control character".format(this.quote()) ]
+}`
+
+	compressionLint = `root = if ![ "none", "gzip", "lz4", "zstd", "deflate", "bzip2" ].contains(this) {
+  [ "compression is %v; it must be none, gzip, lz4, zstd, deflate or bzip2".format(this.string()) ]
+}`
+
+	compressionLevelLint = `root = if this.type() == "number" && this < 0 {
+  [ "compression_level is negative" ]
 }`
 
 	groupCommitLint = `root = if ![ "", "off_mode", "sync_mode", "async_mode" ].contains(this) {
@@ -58,8 +74,11 @@ const (
 // specLint holds the lints that look at several fields. Defaults are filled in when it runs. Each rule is on its own: one that cannot be
 // evaluated, because some field has a wrong type, must not hide the others.
 const specLint = `
-let csv = this.format == "csv"
+let delimited = [ "csv", "csv_with_names", "csv_with_names_and_types" ].contains(this.format)
 let json = this.format == "json"
+let files = [ "parquet", "orc", "arrow" ].contains(this.format)
+let compressed = this.compression.or("none") != "none"
+let highest = if this.compression == "zstd" { 22 } else { 9 }
 let grouped = [ "sync_mode", "async_mode" ].contains(this.group_commit)
 
 let json_only = [
@@ -71,6 +90,9 @@ let json_only = [
 ].filter(name -> name != null)
 
 let csv_only = [
+  if this.csv_mapping.or("") != "" { "csv_mapping" },
+  if this.enclose.or("") != "" { "enclose" },
+  if this.escape.or("") != "" { "escape" },
   if this.column_separator != "," { "column_separator" },
   if this.line_delimiter != "\n" && this.line_delimiter != "" { "line_delimiter" },
   if this.trim_double_quotes == true { "trim_double_quotes" },
@@ -96,7 +118,7 @@ let not_flexible = [
   if this.sequence_column.or("") != "" { "sequence_column" },
   if this.merge_type.or("") != "" { "merge_type" },
   if this.where.or("") != "" { "where" },
-  if $csv { "format csv" },
+  if !$json { "format " + this.format },
 ].filter(name -> name != null)
 
 root = [
@@ -106,11 +128,38 @@ root = [
   if $json && this.read_json_by_line == false && this.strip_outer_array == false {
     "read_json_by_line and strip_outer_array are both false: json needs one of them, or Doris takes the whole batch for one document"
   },
-  if $csv && $json_only.length() > 0 {
-    "only format json uses %v, and format is csv".format($json_only.join(", "))
+  if ($delimited || $files) && $json_only.length() > 0 {
+    "only format json uses %v, and format is %v".format($json_only.join(", "), this.format)
   },
-  if $json && $csv_only.length() > 0 {
-    "only format csv uses %v, and format is json".format($csv_only.join(", "))
+  if ($json || $files) && $csv_only.length() > 0 {
+    "only format csv uses %v, and format is %v".format($csv_only.join(", "), this.format)
+  },
+  if $delimited && this.format != "csv" && this.csv_mapping.or("") != "" {
+    "csv_mapping is for format csv: with %v a message is a whole file".format(this.format)
+  },
+  if $delimited && this.format != "csv" && this.skip_lines > 0 {
+    "skip_lines is not used with format %v, which skips its own first lines".format(this.format)
+  },
+  if this.enclose.or("") != "" && this.enclose == this.escape {
+    "escape is the same as enclose, so that no quoted cell would ever end"
+  },
+  if this.csv_mapping.or("") != "" && this.trim_double_quotes == true && this.enclose.or("") != "\"" && !this.headers.keys().map_each(k -> k.lowercase()).contains("enclose") {
+    "trim_double_quotes takes away double quotes that belong to the values of csv_mapping: leave it out"
+  },
+  if $compressed && $files {
+    "compression is %v, and files of format %v have their own compression inside: servers take no other around them".format(this.compression, this.format)
+  },
+  if this.compression == "zstd" && !$files {
+    "compression is zstd, which Doris does not read; use gzip, lz4, deflate or bzip2"
+  },
+  if $compressed && $json && this.strip_outer_array == true {
+    "compression is %v, and Doris decompresses JSON only when it reads it by line: it cannot be used with strip_outer_array".format(this.compression)
+  },
+  if !$compressed && this.compression_level > 0 {
+    "compression_level is %v, and there is no compression".format(this.compression_level)
+  },
+  if $compressed && this.compression_level > $highest {
+    "compression_level is %v; %v has the levels 1 to %v, and 0 for its default".format(this.compression_level, this.compression, $highest)
   },
   if this.partitions.or([]).length() > 0 && this.temporary_partitions.or([]).length() > 0 {
     "partitions and temporary_partitions cannot both be set"

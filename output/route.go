@@ -10,7 +10,7 @@ import (
 	"github.com/dorisload/benthos-doris/streamload/decide"
 )
 
-// group is what becomes one load: the messages of a batch that go to one table.
+// group is what becomes one load: the messages of a batch that go to one table, or a single one where each is a whole body.
 type group struct {
 	streamload.Batch
 	// indices are the places of the rows in the batch.
@@ -29,7 +29,8 @@ func (o *output) route(batch service.MessageBatch, res *result) []*group {
 	byTarget := map[target]*group{}
 	var groups []*group
 	var last *group
-	for i, msg := range batch {
+	row := o.rows(batch)
+	for i := range batch {
 		var to target
 		var err error
 		if to.database, err = database(i); err != nil {
@@ -40,24 +41,27 @@ func (o *output) route(batch service.MessageBatch, res *result) []*group {
 			res.fail(i, decide.NotFound, "the table of the message", err)
 			continue
 		}
-		row, err := rowOf(msg)
+		r, subject, err := row(i)
 		if err != nil {
-			res.fail(i, decide.DataQuality, "the content of the message", err)
+			res.fail(i, decide.DataQuality, subject, err)
 			continue
 		}
 		g := last
 		if g == nil || g.Database != to.database || g.Table != to.table {
 			g = byTarget[to]
 		}
+		if o.conf.alone {
+			g = nil
+		}
 		if g == nil {
 			g = &group{Batch: streamload.Batch{Database: to.database, Table: to.table, Whole: o.whole}}
-			if len(groups) == 0 { // mostly the only one
+			if len(groups) == 0 && !o.conf.alone { // mostly the only one
 				g.Rows, g.indices = make([][]byte, 0, len(batch)), make([]int, 0, len(batch))
 			}
 			byTarget[to] = g
 			groups = append(groups, g)
 		}
-		g.Rows, g.indices = append(g.Rows, row), append(g.indices, i)
+		g.Rows, g.indices = append(g.Rows, r), append(g.indices, i)
 		last = g
 	}
 	if o.conf.label != nil {
@@ -65,6 +69,21 @@ func (o *output) route(batch service.MessageBatch, res *result) []*group {
 	}
 	res.groups = groups
 	return groups
+}
+
+// rows gives the row of the i-th message of a batch, with what to call it when it has none.
+func (o *output) rows(batch service.MessageBatch) func(i int) (row []byte, subject string, err error) {
+	if o.conf.cells == nil {
+		return func(i int) ([]byte, string, error) {
+			row, err := rowOf(batch[i])
+			return row, "the content of the message", err
+		}
+	}
+	cells := o.conf.cells.of(batch)
+	return func(i int) ([]byte, string, error) {
+		row, err := cells.row(i)
+		return row, "csv_mapping of the message", err
+	}
 }
 
 // evaluator gives the value of an expression for the i-th message of a batch.

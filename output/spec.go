@@ -25,9 +25,14 @@ const (
 	fieldFuzzyParse            = "fuzzy_parse"
 	fieldColumnSeparator       = "column_separator"
 	fieldLineDelimiter         = "line_delimiter"
+	fieldCSVMapping            = "csv_mapping"
+	fieldEnclose               = "enclose"
+	fieldEscape                = "escape"
 	fieldTrimDoubleQuotes      = "trim_double_quotes"
 	fieldSkipLines             = "skip_lines"
 	fieldEmptyFieldAsNull      = "empty_field_as_null"
+	fieldCompression           = "compression"
+	fieldCompressionLevel      = "compression_level"
 	fieldColumns               = "columns"
 	fieldWhere                 = "where"
 	fieldMaxFilterRatio        = "max_filter_ratio"
@@ -69,6 +74,12 @@ const (
 const (
 	formatJSON = "json"
 	formatCSV  = "csv"
+
+	formatCSVWithNames         = "csv_with_names"
+	formatCSVWithNamesAndTypes = "csv_with_names_and_types"
+	formatParquet              = "parquet"
+	formatORC                  = "orc"
+	formatArrow                = "arrow"
 
 	groupCommitSync  = "sync_mode"
 	groupCommitAsync = "async_mode"

@@ -23,12 +23,14 @@ type Client struct {
 	header    http.Header // of every load, without its label
 	encoding  encode.Options
 	counting  counting
-	transport *transport.Transport
-	secrets   redact.Secrets
-	policy    decide.Policy
-	ledger    *ledger
-	pace      *pace
-	divisible bool // rows can be sent in other loads than as they came
+	// compressor is nil when bodies go as they are.
+	compressor *encode.Compressor
+	transport  *transport.Transport
+	secrets    redact.Secrets
+	policy     decide.Policy
+	ledger     *ledger
+	pace       *pace
+	divisible  bool // rows can be sent in other loads than as they came
 }
 
 // New makes a Client. It opens no connection and starts no goroutine. The error names every problem of the config.
@@ -38,16 +40,21 @@ func New(conf Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	compressor, err := conf.Options.compressor()
+	if err != nil {
+		return nil, err
+	}
 	c := &Client{
-		conf:      conf,
-		pace:      newPace(conf.Backoff.Initial, conf.Backoff.Max),
-		frontends: newFrontends(fes, conf.Observer),
-		backends:  newBackends(conf.BackendAge),
-		header:    conf.Options.header(conf.Timeout),
-		encoding:  conf.Options.encoding(),
-		counting:  conf.Options.counting(),
-		divisible: conf.Options.Divisible(),
-		secrets:   redact.NewSecrets(conf.Username, conf.Password),
+		conf:       conf,
+		pace:       newPace(conf.Backoff.Initial, conf.Backoff.Max),
+		frontends:  newFrontends(fes, conf.Observer),
+		backends:   newBackends(conf.BackendAge),
+		header:     conf.Options.header(conf.Timeout),
+		encoding:   conf.Options.encoding(),
+		counting:   conf.Options.counting(),
+		divisible:  conf.Options.Divisible(),
+		compressor: compressor,
+		secrets:    redact.NewSecrets(conf.Username, conf.Password),
 		transport: transport.New(transport.Config{
 			Username:              conf.Username,
 			Password:              conf.Password,
@@ -79,10 +86,7 @@ func (c *Client) Load(ctx context.Context, b Batch) (Report, error) {
 		return Report{Database: b.Database, Table: b.Table}, nil
 	}
 	if err := b.validate(c.policy.Unlabelled); err != nil {
-		return Report{}, &Error{
-			Class: decide.NotFound, Stage: StageFrontend, Database: b.Database, Table: b.Table,
-			Message: err.Error(), Reason: "not sent", Err: err,
-		}
+		return Report{}, notSent(decide.NotFound, b, err)
 	}
 	body, rejected := encode.Encode(b.Rows, c.encoding)
 	if body.Rows() == 0 {
@@ -103,6 +107,14 @@ func (c *Client) loadOnce(ctx, alive context.Context, b Batch, body *encode.Body
 		return c.deliver(ctx, alive, b, body)
 	}
 	return c.loadKnown(ctx, alive, b, body)
+}
+
+// notSent is the error of a batch that was not tried.
+func notSent(class Class, b Batch, err error) *Error {
+	return &Error{
+		Class: class, Stage: StageFrontend, Database: b.Database, Table: b.Table,
+		Message: err.Error(), Reason: "not sent", Err: err,
+	}
 }
 
 // result joins what became of the rows sent with the rows that were refused before.

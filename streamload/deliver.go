@@ -21,6 +21,7 @@ type delivery struct {
 	*Client
 	batch  Batch
 	body   *encode.Body
+	wire   transport.Body // the body as it is sent: compressed, or just that
 	header http.Header
 	base   string // of the labels; "" when the server makes them
 	begun  time.Time
@@ -43,7 +44,15 @@ type delivery struct {
 
 // deliver sends a body until its fate is known or a bound is reached. Waits end with ctx, requests a part of the grace later, and all with alive.
 func (c *Client) deliver(ctx, alive context.Context, b Batch, body *encode.Body) (Report, *Error) {
-	d := &delivery{Client: c, batch: b, body: body, begun: time.Now()}
+	d := &delivery{Client: c, batch: b, body: body, wire: body, begun: time.Now()}
+	if c.compressor != nil {
+		packed, err := c.compressor.Compress(body)
+		if err != nil {
+			return Report{Database: b.Database, Table: b.Table}, notSent(decide.Unknown, b, err)
+		}
+		defer packed.Release()
+		d.wire = packed
+	}
 	d.header = maps.Clone(c.header)
 	d.counted = c.counting.of(int64(body.Rows()))
 	policy := c.policy
@@ -58,7 +67,7 @@ func (c *Client) deliver(ctx, alive context.Context, b Batch, body *encode.Body)
 		d.base = randomLabel(c.conf.LabelPrefix)
 	}
 	if d.base != "" { // without a label nothing tells what became of a request, so it takes the way that is sure
-		d.direct = c.backends.take(body.Len())
+		d.direct = c.backends.take(d.wire.Len())
 	}
 	if d.direct != nil {
 		d.fe = c.frontends.current()
@@ -140,7 +149,7 @@ func (d *delivery) send(caller, alive context.Context, label string) decide.Even
 	defer give()
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout(d.conf.Timeout))
 	defer cancel()
-	l := transport.Load{Database: d.batch.Database, Table: d.batch.Table, Header: d.header, Body: d.body, Rows: d.counted.least}
+	l := transport.Load{Database: d.batch.Database, Table: d.batch.Table, Header: d.header, Body: d.wire, Rows: d.counted.least}
 	to := d.frontends.urls[d.fe]
 	if d.attempts == 0 { // a resend takes the way that is sure
 		l.Eager = label != ""
@@ -184,7 +193,7 @@ func (d *delivery) tell(ev decide.Event, next decide.Action) {
 		stored := next.Kind == decide.Done && next.Outcome.Committed || next.Kind == decide.CommitTxn
 		info := AttemptInfo{
 			Database: d.batch.Database, Table: d.batch.Table, Label: d.lastLabel, Attempt: d.attempts, Previous: d.previous, Server: d.last.Server,
-			Bytes: d.body.Len(), Took: d.lastTook, Sent: ev.Attempt.Sent.String(), Stored: stored, Next: nextWord(next, d.body.Rows()), After: next.After,
+			Bytes: d.wire.Len(), Took: d.lastTook, Sent: ev.Attempt.Sent.String(), Stored: stored, Next: nextWord(next, d.body.Rows()), After: next.After,
 		}
 		if !stored {
 			info.Class, info.Message = ev.Attempt.Class(), d.lastMessage()

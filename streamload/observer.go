@@ -36,7 +36,7 @@ type AttemptInfo struct {
 	Server string
 	// Took is how long the request took.
 	Took time.Duration
-	// Bytes of the body.
+	// Bytes of the body as it is sent, compressed or not.
 	Bytes int64
 	// Sent is "not sent", "maybe received" or "answered".
 	Sent string

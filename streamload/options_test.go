@@ -2,6 +2,7 @@ package streamload
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,10 +29,19 @@ func TestOptionsHeader(t *testing.T) {
 		delete(h, "strip_outer_array")
 		delete(h, "read_json_by_line")
 		for name, value := range map[string]string{"format": "csv", "column_separator": ",", "line_delimiter": `\n`} {
-			if _, set := h[name]; !set || name == "format" {
+			if _, set := h[name]; !set {
 				h[name] = []string{value}
 			}
 		}
+		if !slices.Contains(change, "format") {
+			h["format"] = []string{"csv"}
+		}
+		return h
+	}
+	other := func(format string) http.Header {
+		h := json("format", format)
+		delete(h, "strip_outer_array")
+		delete(h, "read_json_by_line")
 		return h
 	}
 	for _, test := range []struct {
@@ -63,6 +73,16 @@ func TestOptionsHeader(t *testing.T) {
 			Options{Format: "csv", ColumnSeparator: `\x01`, LineDelimiter: `\r\n`, TrimDoubleQuotes: true, EmptyFieldAsNull: true, SkipLines: 2},
 			csv("column_separator", `\x01`, "line_delimiter", `\r\n`, "trim_double_quotes", "true", "empty_field_as_null", "true", "skip_lines", "2"),
 		},
+		{"quoting", Options{Format: "csv", Enclose: `"`, Escape: `\`}, csv("enclose", `"`, "escape", `\`)},
+		{"quoting is for CSV", Options{Enclose: `"`, Escape: `\`}, json()},
+		{"gzip", Options{Compression: "gzip"}, json("compress_type", "gz")},
+		{"lz4", Options{Format: "csv", Compression: "lz4", CompressionLevel: 9}, csv("compress_type", "lz4")},
+		{"deflate", Options{Compression: "deflate"}, json("compress_type", "deflate")},
+		{"bzip2", Options{Compression: "bzip2"}, json("compress_type", "bz2")},
+		{"no compression", Options{Compression: "none"}, json()},
+		{"CSV files", Options{Format: "csv_with_names", Compression: "gzip", Columns: []string{"a"}}, csv("format", "csv_with_names", "compress_type", "gz", "columns", "a")},
+		{"files", Options{Format: "parquet", ColumnSeparator: "|", Enclose: `"`, JSONRoot: "$.a", StripOuterArray: true}, other("parquet")},
+		{"Arrow", Options{Format: "arrow"}, other("arrow")},
 		{"what belongs to CSV is not sent with JSON", Options{ColumnSeparator: "|", TrimDoubleQuotes: true, SkipLines: 2}, json()},
 		{"what belongs to JSON is not sent with CSV", Options{Format: "csv", JSONPaths: "x", NumAsString: true}, csv()},
 		{
@@ -143,8 +163,8 @@ func TestOptionsProblems(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{"format", Options{Format: "xml"}, `format is "xml"; it must be json or csv`},
-		{"format, letter case", Options{Format: "JSON"}, `format is "JSON"; it must be json or csv`},
+		{"format", Options{Format: "xml"}, `format is "xml"; it must be json, csv, csv_with_names`},
+		{"format, letter case", Options{Format: "JSON"}, `format is "JSON"; it must be json, csv, csv_with_names`},
 		{"group commit", Options{GroupCommit: "true"}, `group_commit is "true"; it must be sync_mode, async_mode or off_mode`},
 		{"ratio above", Options{MaxFilterRatio: new(1.1)}, "max_filter_ratio is 1.1; it must be between 0 and 1"},
 		{"ratio below", Options{MaxFilterRatio: new(-0.1)}, "max_filter_ratio is -0.1; it must be between 0 and 1"},
@@ -155,6 +175,20 @@ func TestOptionsProblems(t *testing.T) {
 		{"separators in other forms", Options{Format: "csv", ColumnSeparator: `\x0a`}, "column_separator is the same as line_delimiter"},
 		{"column separator", Options{Format: "csv", ColumnSeparator: `\x0`}, `column_separator has \x without two hex digits behind it; a backslash is written \\`},
 		{"line delimiter", Options{Format: "csv", LineDelimiter: strings.Repeat("x", 65)}, "line_delimiter is longer than 64 bytes"},
+		{"enclose", Options{Format: "csv", Enclose: "ab"}, `enclose is "ab"; it must be one character of ASCII`},
+		{"enclose beyond ASCII", Options{Format: "csv", Enclose: "«"}, `enclose is "«"; it must be one character of ASCII`},
+		{"escape", Options{Format: "csv", Escape: "N"}, `escape is "N"; it must be no letter, digit, space or control character`},
+		{"escape like enclose", Options{Format: "csv", Enclose: `"`, Escape: `"`}, "escape is the same as enclose"},
+		{"escape like enclose, as headers", Options{Format: "csv", Headers: map[string]string{"Enclose": `"`, "escape": `"`}}, "escape is the same as enclose"},
+		{"a quoting header and its option", Options{Format: "csv", Enclose: `"`, Headers: map[string]string{"Enclose": `'`}}, `headers contains "Enclose", which is set by the field enclose too`},
+		{"skip lines of a file", Options{Format: "csv_with_names", SkipLines: 1}, "skip_lines is not used with format csv_with_names"},
+		{"compression", Options{Compression: "gz"}, `compression is "gz"; it must be none, gzip, lz4, zstd, deflate or bzip2`},
+		{"compression that Doris does not read", Options{Compression: "zstd"}, "compression is zstd, which Doris does not read"},
+		{"compression of an array", Options{Compression: "gzip", StripOuterArray: true}, "compression is gzip, and Doris decompresses JSON only when it reads it by line"},
+		{"compression of a file", Options{Format: "parquet", Compression: "lz4"}, "compression is lz4, and files of format parquet have their own"},
+		{"level", Options{Compression: "gzip", CompressionLevel: 10}, "compression_level is 10; gzip has the levels 1 to 9, and 0 for its default"},
+		{"negative level", Options{Compression: "lz4", CompressionLevel: -1}, "compression_level is -1; lz4 has the levels 1 to 9"},
+		{"level of nothing", Options{CompressionLevel: 1}, "compression_level is 1, and there is no compression"},
 		{"columns", Options{Columns: []string{"a", "b\nc"}}, "columns contains a line break"},
 		{"where", Options{Where: "a\r\nX: y"}, "where contains a line break"},
 		{"jsonpaths", Options{JSONPaths: "[\n]"}, "jsonpaths contains a line break"},
@@ -231,4 +265,51 @@ func FuzzOptionsHeader(f *testing.F) {
 			require.NotContains(t, values[0], "\n")
 		}
 	})
+}
+
+func TestCellsThatALineMustHave(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		columns []string
+		want    int
+	}{
+		{nil, 0},
+		{[]string{"a", "b"}, 2},
+		{[]string{"a,b", "c"}, 3},
+		{[]string{"a", "tmp", "b = from_unixtime(tmp)"}, 2},
+		{[]string{"a", "b = if(a = 1, 2, 3)", "c"}, 2},
+		{[]string{"`a=b`", "c"}, 2},
+		{[]string{"a", `b = replace(a, ',', "(")`, "c"}, 2},
+		{[]string{"a", `b = concat('\\',', ', a)`, "c"}, 2},
+		{[]string{"a = f(x", "y)", "b"}, 1},
+		{[]string{"a", "b="}, 1},
+		{[]string{"a", " ", ""}, 1},
+		{[]string{"a = 1"}, 0},
+		{[]string{"a", "b = f("}, 0},
+		{[]string{"a", "b = 'x"}, 0},
+	} {
+		require.Equal(t, test.want, fileColumns(test.columns), "%q", test.columns)
+	}
+}
+
+func TestCellsOfOptions(t *testing.T) {
+	t.Parallel()
+	o, w, err := Options{Format: "csv", Enclose: `"`, Escape: `\`, Columns: []string{"a", "b"}}.Cells()
+	require.NoError(t, err)
+	require.True(t, o.TrimDoubleQuotes, "some versions leave the quotes in otherwise")
+	row, err := w.Append(nil, []any{1, "x,y"})
+	require.NoError(t, err)
+	require.Equal(t, `1,"x,y"`, string(row))
+	_, err = w.Append(nil, []any{1})
+	require.EqualError(t, err, "the row has 1 cells and columns names 2, so the server would refuse it")
+
+	o, _, err = Options{Format: "csv", Enclose: `'`, ColumnSeparator: `\x01`}.Cells()
+	require.NoError(t, err)
+	require.False(t, o.TrimDoubleQuotes)
+	_, _, err = Options{}.Cells()
+	require.EqualError(t, err, "format is json; it must be csv")
+	_, _, err = Options{Format: "csv", TrimDoubleQuotes: true}.Cells()
+	require.EqualError(t, err, "trim_double_quotes takes away double quotes that belong to the cells; leave it out")
+	_, _, err = Options{Format: "csv", Enclose: `|`, ColumnSeparator: `||`}.Cells()
+	require.EqualError(t, err, "the enclose byte `|` is part of a separator")
 }

@@ -15,7 +15,7 @@ type Batch struct {
 	// offsets. With it the label is made from identity and rows, so that a load which was committed before is not loaded again, even by another
 	// process. Empty: a random label.
 	Identity string
-	// Rows are one row each: a JSON object, or a line of CSV. They are not modified, and not kept longer than Load runs, except that a
+	// Rows are one row each: a JSON object, or a line of CSV. In a format of which a row is a whole body there must be one. They are not modified, and not kept longer than Load runs, except that a
 	// connection that is being given up may still read them for a moment; do not change them.
 	Rows [][]byte
 	// Whole asks for no partial result where it can be avoided: when some rows were in a load whose outcome is still unknown, or the load of
@@ -42,7 +42,8 @@ type Report struct {
 	Label string
 	// TxnID is the server's transaction, 0 if not known.
 	TxnID int64
-	// Rows and Bytes are what was sent.
+	// Rows and Bytes are what was sent, Bytes before compression. Of a whole file the rows are those that the server counted, 0 if it
+	// counted none.
 	Rows  int
 	Bytes int64
 	// HasCounts is true when the server's answer counts rows; it is false when the load was found to be committed by its label.

@@ -123,6 +123,10 @@ var classTable = []ClassRow{
 	text(Protocol, "100-continue", "A proxy removed the Expect header before the FE saw it."),
 	text(Protocol, "content_length", "A proxy changed how the body is framed."),
 	text(Protocol, "receive body don't equal", "The body was cut on its way."),
+	text(Protocol, "compress data of json format", "This version of Doris reads no compressed JSON; from 3.0.5 on it does. Leave compression out, or load CSV."),
+	text(Protocol, "unsupported compression", "This server does not know the compression."),
+	text(Protocol, "failed to inflate", "The compressed body was damaged on its way."),
+	text(Protocol, "decompress", "The compressed body was damaged on its way."),
 	text(Protocol, "unknown data format", "This server version does not know the format or the compression."),
 
 	text(Timeout, "timeout", "The load took longer than timeout allows, or the cluster is slow."),

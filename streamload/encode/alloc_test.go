@@ -93,3 +93,36 @@ func TestMemoryOfChangedRows(t *testing.T) {
 	// would be 200 kB.
 	require.Less(t, (after.TotalAlloc-before.TotalAlloc)/runs, uint64(1000*24+8_000))
 }
+
+// What a compressed body costs beside its encoder and its pieces, which are used
+// again, is small, and does not depend on its rows.
+func TestCompressionAllocations(t *testing.T) {
+	for _, c := range compressions {
+		t.Run(c.String(), func(t *testing.T) {
+			p, err := NewCompressor(c, 0)
+			require.NoError(t, err)
+			shapes, runs := [][][]byte{benchRows(100, 20_000, JSON), benchRows(10_000, 200, JSON)}, 5
+			if c == Bzip2 { // which is slow
+				shapes, runs = [][][]byte{benchRows(10, 20_000, JSON), benchRows(1_000, 200, JSON)}, 2
+			}
+			for _, rows := range shapes {
+				body, _ := Encode(rows, Options{})
+				allocs := testing.AllocsPerRun(runs, func() {
+					packed, err := p.Compress(&body)
+					if err != nil {
+						t.Fatal(err)
+					}
+					r := packed.Open()
+					_, _ = r.(io.WriterTo).WriteTo(io.Discard)
+					_ = r.Close()
+					packed.Release()
+				})
+				atMost := 30.0
+				if c == Bzip2 { // its sorter makes some for each block
+					atMost = 120
+				}
+				require.LessOrEqual(t, allocs, atMost)
+			}
+		})
+	}
+}

@@ -103,5 +103,36 @@ func BenchmarkBody(b *testing.B) {
 	}
 }
 
+func BenchmarkCompress(b *testing.B) {
+	for _, shape := range []struct {
+		name    string
+		n, size int
+		format  Format
+	}{{"100000x200B", 100_000, 200, JSON}, {"100000x200B,csv", 100_000, 200, CSV}, {"10x200B", 10, 200, JSON}} {
+		body, rejected := Encode(benchRows(shape.n, shape.size, shape.format), Options{Format: shape.format})
+		if len(rejected) > 0 {
+			b.Fatal(rejected[0])
+		}
+		for _, c := range compressions {
+			b.Run(shape.name+"/"+c.String(), func(b *testing.B) {
+				b.ReportAllocs()
+				b.SetBytes(body.Len())
+				p, err := NewCompressor(c, 0)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for b.Loop() {
+					packed, err := p.Compress(&body)
+					if err != nil {
+						b.Fatal(err)
+					}
+					b.ReportMetric(float64(body.Len())/float64(packed.Len()), "ratio")
+					packed.Release()
+				}
+			})
+		}
+	}
+}
+
 // onlyWriter hides ReadFrom.
 type onlyWriter struct{ io.Writer }
