@@ -112,9 +112,12 @@ func evaluate(exec *service.MessageBatchInterpolationExecutor, i int) (string, e
 func (o *output) identify(batch service.MessageBatch, groups []*group, res *result) []*group {
 	kept := groups[:0]
 	for _, g := range groups {
-		own := make(service.MessageBatch, len(g.indices))
-		for k, i := range g.indices {
-			own[k] = batch[i]
+		own := batch
+		if len(g.indices) < len(batch) {
+			own = make(service.MessageBatch, len(g.indices))
+			for k, i := range g.indices {
+				own[k] = batch[i]
+			}
 		}
 		id, err := evaluate(own.InterpolationExecutor(o.conf.label), 0)
 		if err != nil {

@@ -88,7 +88,9 @@ func (c *Client) Load(ctx context.Context, b Batch) (Report, error) {
 	if err := b.validate(c.policy.Unlabelled); err != nil {
 		return Report{}, notSent(decide.NotFound, b, err)
 	}
-	body, rejected := encode.Encode(b.Rows, c.encoding)
+	encoding := c.encoding
+	encoding.Hash = b.Identity != "" // the label is made of the rows
+	body, rejected := encode.Encode(b.Rows, encoding)
 	if body.Rows() == 0 {
 		return Report{Database: b.Database, Table: b.Table}, &Error{
 			Class: decide.DataQuality, Stage: StageEncode, Database: b.Database, Table: b.Table, Rejected: rejected,

@@ -45,7 +45,9 @@ func BenchmarkEncode(b *testing.B) {
 		}{
 			{"json", Options{}},
 			{"json,array", Options{StripOuterArray: true}},
+			{"json,hashed", Options{Hash: true}},
 			{"json,unvalidated", Options{SkipValidation: true}},
+			{"json,unvalidated,hashed", Options{SkipValidation: true, Hash: true}},
 			{"csv", Options{Format: CSV}},
 			{"csv,enclose", Options{Format: CSV, Enclose: '"', Escape: '\\'}},
 		} {

@@ -30,7 +30,9 @@ type Body struct {
 	from    int   // rows of the body this one is a part of that come before it
 	layout  layout
 	size    int64
-	small   []byte // the whole body if it is a small one
+	small   []byte   // the whole body if it is a small one
+	hash    [16]byte // of the rows, when hashed is true
+	hashed  bool
 }
 
 func newBody(rows [][]byte, skipped []int, l layout) Body {

@@ -1,7 +1,10 @@
 package encode
 
 import (
+	"bytes"
+	"encoding/binary"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +16,25 @@ func digestOf(rows [][]byte, seed ...string) string {
 	b := newBody(rows, nil, jsonLines)
 	d := b.Digest(seed...)
 	return hex.EncodeToString(d[:])
+}
+
+// Blocks are no boundaries: rows of every length that matters, in every order.
+func TestDigestOfAnyLengths(t *testing.T) {
+	t.Parallel()
+	var rows [][]byte
+	for _, n := range []int{0, 1, 7, 8, 1023, 1024, 1088, 4079, 4080, 4087, 4088, 4089, 4096, 8192, 20_000} {
+		rows = append(rows, bytes.Repeat([]byte{'x'}, n))
+	}
+	for first := range rows {
+		in := append(slices.Clone(rows[first:]), rows[:first]...)
+		var framed []byte
+		for _, row := range in {
+			framed = append(binary.LittleEndian.AppendUint64(framed, uint64(len(row))), row...)
+		}
+		sum := xxh3.Hash128(framed).Bytes()
+		want := xxh3.Hash128(append(make([]byte, 8), sum[:]...)).Bytes()
+		require.Equal(t, hex.EncodeToString(want[:]), digestOf(in))
+	}
 }
 
 // The digests of version 1. A change here makes every load that is delivered
@@ -28,11 +50,11 @@ func TestDigestGolden(t *testing.T) {
 		rows       [][]byte
 		seed       []string
 	}{
-		{"nothing", "e5189a9599e3f86205ea23ef06e28b2d", nil, nil},
-		{"one row", "7c3ddfba9f8efebb28539f274fb7f0b1", rowsOf(`{"a":1}`), nil},
-		{"two rows", "61242b771342a5af4cf5c9ea9c51661c", rowsOf(`{"a":1}`, `{"a":2}`), nil},
-		{"with seeds", "7012ac23d9d9f0391fe7caf5c72e1c72", rowsOf(`{"a":1}`, `{"a":2}`), []string{"db", "table"}},
-		{"large", "16afafb803649145a77c28d3adbfca12", big, []string{"x"}},
+		{"nothing", "2455e91980d99f3920ba50318d79fe74", nil, nil},
+		{"one row", "c622174a0c6f96f84bfc1f7800f54924", rowsOf(`{"a":1}`), nil},
+		{"two rows", "f3b80eb8d7edb6dac06232f9654e5a28", rowsOf(`{"a":1}`, `{"a":2}`), nil},
+		{"with seeds", "b6fbcbbf678a4bd70a5d478f0eb3e70f", rowsOf(`{"a":1}`, `{"a":2}`), []string{"db", "table"}},
+		{"large", "16dff350555cac907c3f4dc9dd04cb29", big, []string{"x"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -41,12 +63,11 @@ func TestDigestGolden(t *testing.T) {
 	}
 }
 
-// The bytes that are hashed, written out, in one piece.
+// The bytes that are hashed, written out.
 func TestDigestIsXXH3OfTheFraming(t *testing.T) {
 	t.Parallel()
-	framed := "\x01\x00\x00\x00\x00\x00\x00\x00" + "\x02\x00\x00\x00\x00\x00\x00\x00db" +
-		"\x02\x00\x00\x00\x00\x00\x00\x00" + "\x01\x00\x00\x00\x00\x00\x00\x00x" + "\x03\x00\x00\x00\x00\x00\x00\x00yyy"
-	want := xxh3.HashString128(framed).Bytes()
+	rows := xxh3.HashString128("\x01\x00\x00\x00\x00\x00\x00\x00x" + "\x03\x00\x00\x00\x00\x00\x00\x00yyy").Bytes()
+	want := xxh3.HashString128("\x01\x00\x00\x00\x00\x00\x00\x00" + "\x02\x00\x00\x00\x00\x00\x00\x00db" + string(rows[:])).Bytes()
 	require.Equal(t, hex.EncodeToString(want[:]), digestOf(rowsOf("x", "yyy"), "db"))
 }
 
@@ -93,6 +114,13 @@ func TestDigestIsOfTheLoadedRows(t *testing.T) {
 			d := b.Digest()
 			require.Equal(t, digestOf(rows), hex.EncodeToString(d[:]))
 			require.Equal(t, d, b.Digest())
+
+			c.o.Hash = true
+			b, _ = Encode(c.rows, c.o)
+			require.Equal(t, d, b.Digest(), "hashed at once")
+			one := b.Select(func(i int) bool { return i == 0 })
+			d = one.Digest()
+			require.Equal(t, digestOf(rows[:1]), hex.EncodeToString(d[:]), "a part of it")
 		})
 	}
 }

@@ -94,6 +94,11 @@ type Options struct {
 	// valid JSON can they be replaced. Default false: a row must be one valid
 	// object.
 	SkipValidation bool
+
+	// Hash makes Encode hash each row right after it has looked at it, for
+	// [Body.Digest]. That costs much less than hashing the rows later, when they
+	// have left the processor's cache. Default false: Digest does it.
+	Hash bool
 }
 
 // RowError is a row that was left out of the body.
@@ -144,6 +149,10 @@ func Encode(rows [][]byte, o Options) (b Body, rejected []RowError) {
 		}
 	}
 
+	var h *hash
+	if o.Hash {
+		h = newHash()
+	}
 	s := selection{in: rows}
 	for i, row := range rows {
 		out, err := c.check(row)
@@ -153,8 +162,16 @@ func Encode(rows [][]byte, o Options) (b Body, rejected []RowError) {
 			continue
 		}
 		s.keep(i, out)
+		if h != nil {
+			h.row(out)
+		}
 	}
-	return newBody(s.rows(), s.skipped, l), rejected
+	b = newBody(s.rows(), s.skipped, l)
+	if h != nil {
+		b.hash, b.hashed = h.sum(), true
+		h.free()
+	}
+	return b, rejected
 }
 
 // unknownFormat rejects every row: a format that this package does not know
