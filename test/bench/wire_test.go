@@ -4,6 +4,7 @@ package bench
 
 import (
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -96,6 +97,7 @@ func TestEarlyAnswersArrive(t *testing.T) {
 				seen := &attempts{}
 				options := streamload.DefaultOptions()
 				options.SkipValidation = true
+				options.Headers = map[string]string{"x-rows": strconv.Itoa(w.rows)} // what the sink says it has loaded
 				client, err := streamload.New(streamload.Config{
 					FEs: []string{c.fe(s)}, Username: "root", Observer: seen, MaxRetries: -1, Options: options,
 					BackendAge: -1, // each load goes through the FE
