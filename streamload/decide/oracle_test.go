@@ -376,7 +376,7 @@ func (o *oracle) checkDone(evidence Evidence) error {
 	case out.Reason == RetriesUsed && o.resends != max(o.policy.MaxRetries, 0):
 		return fmt.Errorf("retries used up after %d of %d", o.resends, o.policy.MaxRetries)
 	case out.Reason == NothingCounted && (o.unanswered > 0 || o.doubt || o.unasked):
-		return fmt.Errorf("no row was counted, and yet something is open")
+		return errors.New("no row was counted, and yet something is open")
 	case out.Reason == TimeUsed && o.policy.Backoff.MaxElapsed == 0, out.Reason == Stopped && !o.cancelled:
 		return fmt.Errorf("ends because of %q, which did not happen", out.Reason)
 	case out.Reason == Divide && (!o.divide || open || o.cancelled):

@@ -56,6 +56,10 @@ func (g *gateway) serve(w http.ResponseWriter, r *http.Request) {
 	g.loads++
 	g.mu.Unlock()
 	a := g.load(n, func() reply { return g.pass(http.MethodPut, g.behind+uri, header, body) })
+	if a.status == http.StatusTemporaryRedirect {
+		w.Header().Set("Location", a.body)
+		a.body = ""
+	}
 	w.WriteHeader(a.status)
 	_, _ = io.WriteString(w, a.body)
 }

@@ -236,6 +236,18 @@ func TestHugeAnswers(t *testing.T) {
 				}
 			}
 		},
+		"a success, and white space without an end": func(p *peer) {
+			p.say("HTTP/1.1 200 OK\r\n\r\n%s", successJSON)
+			page := bytes.Repeat([]byte(" \n"), 1<<15)
+			for {
+				if _, err := p.Write(page); err != nil {
+					return
+				}
+			}
+		},
+		"a success, and one byte too many": func(p *peer) {
+			p.sayJSON(200, successJSON+strings.Repeat("\n", 1<<20-len(successJSON)+1))
+		},
 		"a gigabyte in gzip": func(p *peer) {
 			p.say("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n")
 			_, _ = p.Write(bomb)
@@ -253,8 +265,33 @@ func TestHugeAnswers(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			require.NoError(t, a.Err)
 			require.Equal(t, answer.Unclear, a.Load.Word)
+			require.False(t, a.Load.Readable)
+			require.Contains(t, a.Load.Excerpt, "an answer of more than 1048576 bytes: ")
+			require.Less(t, len(a.Load.Excerpt), 400)
 			require.Equal(t, decide.Answered, a.Sent)
 			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(32<<20))
+		})
+	}
+}
+
+// A long answer is read as far as anything of it may matter: an old BE puts a stack trace of 2 MB into it.
+func TestLongAnswer(t *testing.T) {
+	t.Parallel()
+	trace := strings.Repeat("0x7f doris::StackTrace ", 2_000_000/23)
+	for name, text := range map[string]string{
+		"a long message":                      `{"TxnId":7,"Status":"Fail","Message":"[INTERNAL_ERROR]tablet writer write failed ` + trace + `"}`,
+		"white space to the end of the limit": failJSON + strings.Repeat(" ", 4<<20-len(failJSON)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, _ := behind(t, rows(smallBody), func(p *peer, r *http.Request) {
+				p.say("HTTP/1.1 100 Continue\r\n\r\n")
+				p.body(r)
+				p.sayJSON(200, text)
+			})
+			require.NoError(t, a.Err)
+			require.True(t, a.Load.Readable)
+			require.Equal(t, answer.Failure, a.Load.Word)
 		})
 	}
 }

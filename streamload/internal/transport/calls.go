@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	stateCall  = "/get_load_state"
-	cancelCall = "/_cancel"
-	txnCall    = "/_stream_load_2pc"
+	stateCall  = "get_load_state"
+	cancelCall = "_cancel"
+	txnCall    = "_stream_load_2pc"
 	// maxCallAnswer is plenty for the answer to a call: a state, or an error text.
 	maxCallAnswer = 1 << 20
 	// maxErrorLog is how much of an error page is read: the first rows tell the story, a page may have 200 MB.
@@ -28,14 +28,13 @@ type Reply struct {
 	HTTPStatus int
 	// Server is the host:port that answered.
 	Server string
-	Body   []byte
+	// Body is the answer, or words about one that is too long to be any.
+	Body []byte
 }
 
 // State asks one FE for the state of a label and follows it to the master (Doris: GetStreamLoadState.java redirects there).
 func (t *Transport) State(ctx context.Context, fe *url.URL, database, label string) (answer.State, Reply, error) {
-	at := Path(fe, database, "get_load_state")
-	at.RawQuery = url.Values{"label": {label}}.Encode()
-	r, err := t.call(ctx, http.MethodGet, at, stateCall, nil)
+	r, err := t.call(ctx, http.MethodGet, fe, []string{database, stateCall}, label, nil)
 	if err != nil {
 		return answer.State{}, r, err
 	}
@@ -51,15 +50,13 @@ func (t *Transport) State(ctx context.Context, fe *url.URL, database, label stri
 
 // Cancel asks one FE to abort the transaction of a label (Doris: CancelLoadAction.java). What came of it is to be seen in the label's state.
 func (t *Transport) Cancel(ctx context.Context, fe *url.URL, database, label string) (Reply, error) {
-	at := Path(fe, database, "_cancel")
-	at.RawQuery = url.Values{"label": {label}}.Encode()
-	return t.call(ctx, http.MethodPost, at, cancelCall, nil)
+	return t.call(ctx, http.MethodPost, fe, []string{database, cancelCall}, label, nil)
 }
 
 // CommitTxn commits the second phase of a transaction. It names the transaction and not the label, so a copy of it that comes late can
 // commit nothing else. An FE sends it on to a BE (Doris: LoadAction.java, be stream_load_2pc.cpp).
 func (t *Transport) CommitTxn(ctx context.Context, fe *url.URL, database string, txn int64) (Reply, error) {
-	return t.call(ctx, http.MethodPut, Path(fe, database, "_stream_load_2pc"), txnCall, http.Header{
+	return t.call(ctx, http.MethodPut, fe, []string{database, txnCall}, "", http.Header{
 		"txn_id": {strconv.FormatInt(txn, 10)}, "txn_operation": {"commit"},
 	})
 }
@@ -71,16 +68,20 @@ func (t *Transport) AbortTxn(ctx context.Context, fe *url.URL, database string, 
 	if txn > 0 {
 		header = http.Header{"txn_id": {strconv.FormatInt(txn, 10)}, "txn_operation": {"abort"}}
 	}
-	return t.call(ctx, http.MethodPut, Path(fe, database, "_stream_load_2pc"), txnCall, header)
+	return t.call(ctx, http.MethodPut, fe, []string{database, txnCall}, "", header)
 }
 
 // Ping asks an FE whether it is up (Doris: BootstrapFinishAction.java). Any HTTP answer is one; it is up to the caller what to make of it.
 func (t *Transport) Ping(ctx context.Context, fe *url.URL) (Reply, error) {
-	return t.call(ctx, http.MethodGet, Path(fe, "bootstrap"), "/bootstrap", nil)
+	return t.call(ctx, http.MethodGet, fe, []string{"bootstrap"}, "", nil)
 }
 
-// call does a request without a body and follows redirects by hand, with the same checks as a load.
-func (t *Transport) call(ctx context.Context, method string, at *url.URL, name string, header http.Header) (Reply, error) {
+// call does a request without a body, about a label unless that is "", and follows redirects by hand, with the same checks as a load.
+func (t *Transport) call(ctx context.Context, method string, fe *url.URL, segments []string, label string, header http.Header) (Reply, error) {
+	at := Path(fe, segments...)
+	if label != "" {
+		at.RawQuery = url.Values{"label": {label}}.Encode()
+	}
 	for hops := 0; ; hops++ {
 		req := t.request(ctx, method, at, 0)
 		maps.Copy(req.Header, header)
@@ -88,16 +89,22 @@ func (t *Transport) call(ctx context.Context, method string, at *url.URL, name s
 		if err != nil {
 			return Reply{Server: at.Host}, fmt.Errorf("%s %s: %w", method, at.Host, explain(ctx, err))
 		}
-		body, err := io.ReadAll(io.LimitReader(resp.Body, maxCallAnswer))
+		body, long, err := readAnswer(resp, maxCallAnswer)
 		_ = resp.Body.Close()
 		r := Reply{HTTPStatus: resp.StatusCode, Server: at.Host, Body: body}
+		if long != "" {
+			r.Body = []byte(long)
+		}
 		if err != nil {
 			return r, fmt.Errorf("%s %s: HTTP %d, and the answer broke off: %w", method, at.Host, resp.StatusCode, explain(ctx, err))
 		}
 		if !isRedirect(resp.StatusCode) {
 			return r, nil
 		}
-		to, err := Follow(at, resp.Header.Get("Location"), name, t.conf.AllowInsecureRedirect)
+		to, err := Follow(at, resp.Header.Get("Location"), callOf(fe, segments...), t.conf.AllowInsecureRedirect)
+		if err == nil && label != "" && to.Query().Get("label") != label {
+			err = fmt.Errorf("redirect to %s, which does not ask about the same label", cutLocation(to.Host))
+		}
 		if err != nil {
 			return r, fmt.Errorf("%s %s: HTTP %d: %w", method, at.Host, resp.StatusCode, err)
 		}

@@ -73,19 +73,24 @@ func TestStateThatIsNone(t *testing.T) {
 	t.Parallel()
 	login := says(t, "HTTP/1.1 200 OK\r\n\r\n"+`{"code":0,"data":"VISIBLE"}`)
 	for name, test := range map[string]struct{ say, message, err string }{
-		"an error":                 {"HTTP/1.1 200 OK\r\n\r\n" + `{"msg":"Error","code":1,"data":"no database"}`, "Error: no database", ""},
-		"a state with an error":    {"HTTP/1.1 500 E\r\n\r\n" + `{"code":0,"data":"VISIBLE"}`, `{"code":0,"data":"VISIBLE"}`, ""},
-		"not allowed":              {"HTTP/1.1 401 U\r\nContent-Length: 0\r\n\r\n", "", ""},
-		"HTML":                     {"HTTP/1.1 200 OK\r\n\r\n<html>", "<html>", ""},
-		"more than anybody reads":  {"HTTP/1.1 200 OK\r\n\r\n" + `{"code":0,"data":"VISIBLE","x":"` + strings.Repeat("x", 2<<20) + `"}`, `{"code":0,"data":"VISIBLE","x":"xxx`, ""},
-		"cut":                      {"HTTP/1.1 200 OK\r\nContent-Length: 400\r\n\r\n" + `{"code":0,"data":"VISIBLE"}`, "", "HTTP 200, and the answer broke off"},
-		"nothing":                  {"", "", "EOF"},
-		"garbage":                  {"SSH-2.0\r\n", "", "malformed"},
-		"a redirect to a login":    {"HTTP/1.1 302 F\r\nLocation: http://root:pw@" + login.addr + "/login\r\nContent-Length: 0\r\n\r\n", "", "no Stream Load address"},
-		"a redirect to nowhere":    {"HTTP/1.1 302 F\r\nContent-Length: 0\r\n\r\n", "", "without a Location"},
-		"a redirect in a circle":   {"HTTP/1.1 302 F\r\nLocation: /api/db/get_load_state\r\nContent-Length: 0\r\n\r\n", "", "more than 5 redirects"},
-		"a redirect to nobody":     {"HTTP/1.1 302 F\r\nLocation: http://127.0.0.1:1/api/db/get_load_state\r\nContent-Length: 0\r\n\r\n", "", "127.0.0.1:1"},
-		"a redirect to no address": {"HTTP/1.1 302 F\r\nLocation: http://root:pw@%zz\r\nContent-Length: 0\r\n\r\n", "", "no URL"},
+		"an error":                    {"HTTP/1.1 200 OK\r\n\r\n" + `{"msg":"Error","code":1,"data":"no database"}`, "Error: no database", ""},
+		"a state with an error":       {"HTTP/1.1 500 E\r\n\r\n" + `{"code":0,"data":"VISIBLE"}`, `{"code":0,"data":"VISIBLE"}`, ""},
+		"not allowed":                 {"HTTP/1.1 401 U\r\nContent-Length: 0\r\n\r\n", "", ""},
+		"HTML":                        {"HTTP/1.1 200 OK\r\n\r\n<html>", "<html>", ""},
+		"more than anybody reads":     {"HTTP/1.1 200 OK\r\n\r\n" + `{"code":0,"data":"VISIBLE","x":"` + strings.Repeat("x", 2<<20) + `"}`, `an answer of more than 1048576 bytes: {"code":0,"data":"VISIBLE","x":"xxx`, ""},
+		"cut":                         {"HTTP/1.1 200 OK\r\nContent-Length: 400\r\n\r\n" + `{"code":0,"data":"VISIBLE"}`, "", "HTTP 200, and the answer broke off"},
+		"nothing":                     {"", "", "EOF"},
+		"garbage":                     {"SSH-2.0\r\n", "", "malformed"},
+		"a redirect to a login":       {"HTTP/1.1 302 F\r\nLocation: http://root:pw@" + login.addr + "/login\r\nContent-Length: 0\r\n\r\n", "", "not the address of this call"},
+		"a redirect to nowhere":       {"HTTP/1.1 302 F\r\nContent-Length: 0\r\n\r\n", "", "without a Location"},
+		"a redirect to another label": {"HTTP/1.1 302 F\r\nLocation: /api/db/get_load_state?label=bb\r\nContent-Length: 0\r\n\r\n", "", "does not ask about the same label"},
+		"a redirect without a label":  {"HTTP/1.1 302 F\r\nLocation: /api/db/get_load_state\r\nContent-Length: 0\r\n\r\n", "", "does not ask about the same label"},
+		"a redirect to a load":        {"HTTP/1.1 302 F\r\nLocation: /api/db/t/_stream_load?label=b\r\nContent-Length: 0\r\n\r\n", "", "not the address of this call"},
+		"a state, and white space beyond what is read": {"HTTP/1.1 200 OK\r\n\r\n" + `{"code":0,"data":"VISIBLE"}` + strings.Repeat(" ", maxCallAnswer), "an answer of more than 1048576 bytes: {", ""},
+		"a state, and white space as far as is read":   {"HTTP/1.1 200 OK\r\n\r\n" + `{"code":0,"data":"VISIBLE"x}` + strings.Repeat(" ", maxCallAnswer-28), `{"code":0,"data":"VISIBLE"x}`, ""},
+		"a redirect in a circle":                       {"HTTP/1.1 302 F\r\nLocation: /api/db/get_load_state?label=b\r\nContent-Length: 0\r\n\r\n", "", "more than 5 redirects"},
+		"a redirect to nobody":                         {"HTTP/1.1 302 F\r\nLocation: http://127.0.0.1:1/api/db/get_load_state?label=b\r\nContent-Length: 0\r\n\r\n", "", "127.0.0.1:1"},
+		"a redirect to no address":                     {"HTTP/1.1 302 F\r\nLocation: http://root:pw@%zz\r\nContent-Length: 0\r\n\r\n", "", "no URL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -22,9 +22,6 @@ import (
 // and a proxy or two.
 const maxHops = 5
 
-// loadCall is what every address that takes loads has in its path; also that of a BE's forward (_stream_load_forward).
-const loadCall = "/_stream_load"
-
 // Load is one request to load.
 type Load struct {
 	Database, Table string
@@ -63,7 +60,7 @@ type Attempt struct {
 
 // Load sends a load to an FE and follows it to a BE. The context bounds all of it.
 func (t *Transport) Load(ctx context.Context, base *url.URL, l Load) Attempt {
-	at := Path(base, l.Database, l.Table, "_stream_load")
+	at := Path(base, l.Database, l.Table, loadCall)
 	left := false // some of the body left at an earlier hop
 	for hops := 0; ; hops++ {
 		a, to := t.put(ctx, base, at, l, hops)
@@ -139,7 +136,7 @@ func (t *Transport) put(ctx context.Context, base, at *url.URL, l Load, hop int)
 	}
 	defer resp.Body.Close()
 	if isRedirect(resp.StatusCode) {
-		to, err := Follow(at, resp.Header.Get("Location"), loadCall, t.conf.AllowInsecureRedirect)
+		to, err := Follow(at, resp.Header.Get("Location"), callOf(base, l.Database, l.Table, loadCall), t.conf.AllowInsecureRedirect)
 		a := t.facts(at, body)
 		a.HTTPStatus = resp.StatusCode
 		if err != nil {
@@ -154,7 +151,7 @@ func (t *Transport) put(ctx context.Context, base, at *url.URL, l Load, hop int)
 		a.HTTPStatus = resp.StatusCode
 		return a, nil
 	}
-	text, err := readAnswer(resp, t.conf.MaxAnswer)
+	text, long, err := readAnswer(resp, t.conf.MaxAnswer)
 	retry := retryAfter(resp.Header.Get("Retry-After"), time.Now())
 	if err != nil {
 		a := t.unanswered(at, hop, body, fmt.Errorf("HTTP %d, and the answer broke off: %w", resp.StatusCode, explain(ctx, err)))
@@ -168,7 +165,11 @@ func (t *Transport) put(ctx context.Context, base, at *url.URL, l Load, hop int)
 	}
 	a.HTTPStatus, a.RetryAfter = resp.StatusCode, retry
 	a.ContentType = resp.Header.Get("Content-Type")
-	a.Load = answer.ParseLoad(text)
+	if long != "" {
+		a.Load = answer.Load{Excerpt: long}
+	} else {
+		a.Load = answer.ParseLoad(text)
+	}
 	a.Rows = l.Rows
 	if stores = stored(a.Attempt); stores {
 		if a.Base = base; hop > 0 {
@@ -203,9 +204,14 @@ func (t *Transport) unanswered(at *url.URL, hop int, body *countedBody, err erro
 	return a
 }
 
-// readAnswer reads at most limit bytes. A longer answer is given cut, so that it is not understood: nothing that long is a load's result.
-func readAnswer(resp *http.Response, limit int64) ([]byte, error) {
-	return io.ReadAll(io.LimitReader(resp.Body, limit))
+// readAnswer reads an answer of at most limit bytes. Of a longer one only the start is given, in words: nothing that long is a result, and its
+// beginning, which may be one followed by white space without end, must not be taken for it.
+func readAnswer(resp *http.Response, limit int64) (text []byte, long string, err error) {
+	text, err = io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	if int64(len(text)) > limit {
+		return nil, fmt.Sprintf("an answer of more than %d bytes: %s", limit, answer.Excerpt(text)), nil
+	}
+	return text, "", err
 }
 
 // Values of headers are shared by all requests; nothing changes them.

@@ -78,7 +78,9 @@ func TestRedirectThatCannotBeFollowed(t *testing.T) {
 		"bare IPv6":        {"http://root:hunter22@fe80::1:8040/api/db/t/_stream_load", "redirect to a Location that"},
 		"another scheme":   {"ftp://root:hunter22@be/api/db/t/_stream_load", `has the scheme "ftp"`},
 		"a script":         {"javascript:alert(1)", "scheme"},
-		"a login page":     {"http://root:hunter22@sso.example.com/login?from=_stream_load", "no Stream Load address"},
+		"a login page":     {"http://root:hunter22@sso.example.com/login?from=_stream_load", "not the address of this call"},
+		"the second phase": {"http://root:hunter22@127.0.0.1:1/api/db/t/_stream_load_2pc", "not the address of this call"},
+		"another table":    {"http://root:hunter22@127.0.0.1:1/api/db/t2/_stream_load", "not the address of this call"},
 		"nobody's address": {"http://root:hunter22@127.0.0.1:1/api/db/t/_stream_load", "the FE sent us to 127.0.0.1:1, which cannot be reached"},
 		"nobody's name":    {"http://root:hunter22@doris-be-0.invalid:8040/api/db/t/_stream_load", "the FE sent us to doris-be-0.invalid:8040, which cannot be reached"},
 	} {

@@ -96,10 +96,63 @@ func isRedirect(status int) bool {
 	return false
 }
 
+// call is what a request asks for, by the segments of its path behind "/api".
+type call struct {
+	segments []string
+	// prefixed is true when we ourselves reach servers behind a prefix (a gateway).
+	prefixed bool
+}
+
+func callOf(base *url.URL, segments ...string) call {
+	return call{segments: segments, prefixed: strings.Trim(base.Path, "/") != ""}
+}
+
+const (
+	loadCall = "_stream_load"
+	// forwardCall is where a BE sends a load on to another BE, which a group commit wants to have it (be stream_load_forward_handler.cpp).
+	forwardCall = "_stream_load_forward"
+)
+
+// leads is true for an address of the very same call, at whatever server: a load of the same table, and not a call whose name merely begins so. A
+// prefix may stand before it where we use one, or where the server sends us to another place on itself.
+func (c call) leads(from, to *url.URL) bool {
+	path := strings.Split(strings.Trim(to.EscapedPath(), "/"), "/")
+	at := len(path) - len(c.segments) - 1
+	if at < 0 || strings.HasSuffix(to.Path, "/") {
+		return false
+	}
+	for i, want := range c.segments {
+		got := clean(path[at+1+i])
+		if got != clean(want) && !(want == loadCall && i == len(c.segments)-1 && got == forwardCall) {
+			return false
+		}
+	}
+	for _, s := range path[:at] {
+		if s = clean(s); s == "." || s == ".." || strings.ContainsAny(s, "/\\") {
+			return false // a server may take it for another path than we do
+		}
+	}
+	own := from.Scheme == to.Scheme && strings.EqualFold(from.Host, to.Host)
+	return path[at] == "api" && (at == 0 || c.prefixed || own)
+}
+
+// clean is a segment of a path without its escapes. An FE may escape what is escaped already (fe RestBaseController.java puts the path through
+// java.net.URI, which quotes every %), and no name has a % of its own.
+func clean(segment string) string {
+	for range 3 {
+		plain, err := url.PathUnescape(segment)
+		if err != nil || plain == segment {
+			break
+		}
+		segment = plain
+	}
+	return segment
+}
+
 // Follow finds where an answer of from sends us. The user info that an FE puts into its Location (the user's own password,
-// fe RestBaseController.java) is used for nothing. call is the part of the path that must come back: an answer
-// that sends a load somewhere else (a login page) gets neither rows nor credentials. No text of the Location can make it panic.
-func Follow(from *url.URL, location, call string, allowInsecure bool) (*url.URL, error) {
+// fe RestBaseController.java) is used for nothing. An answer that sends us anywhere but to the same call (to a login page, say)
+// gets neither rows nor credentials. No text of the Location can make it panic.
+func Follow(from *url.URL, location string, c call, allowInsecure bool) (*url.URL, error) {
 	if location == "" {
 		return nil, errors.New("redirect without a Location header")
 	}
@@ -115,8 +168,8 @@ func Follow(from *url.URL, location, call string, allowInsecure bool) (*url.URL,
 	if err := checkAuthority(to); err != nil {
 		return nil, fmt.Errorf("redirect to a Location that %w: %s", err, cutLocation(location))
 	}
-	if !strings.Contains(to.Path, call) {
-		return nil, fmt.Errorf("redirect to %s://%s%s, which is no Stream Load address (a login page?)", to.Scheme, cutLocation(to.Host), cutLocation(to.EscapedPath()))
+	if !c.leads(from, to) {
+		return nil, fmt.Errorf("redirect to %s://%s%s, which is not the address of this call (a login page?)", to.Scheme, cutLocation(to.Host), cutLocation(to.EscapedPath()))
 	}
 	if from.Scheme == "https" && to.Scheme == "http" && !allowInsecure {
 		return nil, fmt.Errorf("redirect from https to http://%s refused: rows and password would travel in clear text; set allow_insecure_redirect: true to allow it", cutLocation(to.Host))

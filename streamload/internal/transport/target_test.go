@@ -85,7 +85,7 @@ func TestDefaults(t *testing.T) {
 	tr := New(Config{})
 	defer tr.Close()
 	require.Equal(t, Config{
-		ConnectTimeout: 10 * time.Second, ContinueWait: time.Second, FEWait: 30 * time.Second, MaxAnswer: 16 << 20,
+		ConnectTimeout: 10 * time.Second, ContinueWait: time.Second, FEWait: 30 * time.Second, MaxAnswer: 4 << 20,
 	}, tr.conf)
 }
 
@@ -105,18 +105,40 @@ func TestFollow(t *testing.T) {
 		{"a fragment does not", from, "http://be:8040" + path + "#x", false, "http://be:8040" + path},
 		{"IPv6", from, "http://root:pw@[fe80::1]:8040" + path, false, "http://[fe80::1]:8040" + path},
 		{"relative to the host", from, path + "?x", false, "http://fe:8030" + path + "?x"},
-		{"relative to the path", from, "x/_stream_load", false, "http://fe:8030/api/db/t/x/_stream_load"},
+		{"relative to the path", from, "_stream_load?x", false, "http://fe:8030/api/db/t/_stream_load?x"},
+		{"relative to the path, elsewhere", from, "x/_stream_load", false, "!not the address of this call"},
+		{"behind a prefix of the same server", from, "/be" + path + "?x", false, "http://fe:8030/be" + path + "?x"},
+		{"behind a prefix of the same server, in full", from, "http://u:pw@FE:8030/be" + path, false, "http://FE:8030/be" + path},
+		{"behind a prefix of another server", from, "http://be:8040/be" + path, false, "!not the address of this call"},
+		{"behind a prefix of another port", from, "http://fe:8040/be" + path, false, "!not the address of this call"},
+		{"behind a prefix, as we are", "http://gate/fe" + path, "http://gate2/be-1" + path + "?", false, "http://gate2/be-1" + path},
+		{"without the prefix that we are behind", "http://gate/fe" + path, "http://root:pw@be:8040" + path + "?", false, "http://be:8040" + path},
+		{"behind a prefix that climbs out", "http://gate/fe" + path, "http://gate/x/%2e%2e" + path, false, "!not the address of this call"},
+		{"behind a prefix that hides a way", "http://gate/fe" + path, "http://gate/x%2f.." + path, false, "!not the address of this call"},
 		{"relative to the scheme", from, "//root:pw@be:8040" + path, false, "http://be:8040" + path},
 		{"a forwarding BE's", from, "http://be:8040" + path + "_forward?forward_to=be2:8040", false, "http://be:8040" + path + "_forward?forward_to=be2:8040"},
-		{"escapes in the path", from, "http://be:8040/api/gr%C3%B6%C3%9Fe/a%2Fb/_stream_load", false, "http://be:8040/api/gr%C3%B6%C3%9Fe/a%2Fb/_stream_load"},
+		{"escapes in the path", from, "http://be:8040/api/d%62/%74/_stream%5Fload", false, "http://be:8040/api/d%62/%74/_stream%5Fload"},
+		{"escaped escapes in the path", from, "http://be:8040/api/d%2562/%252574/_stream_load", false, "http://be:8040/api/d%2562/%252574/_stream_load"},
+		{"doubled slashes before the path", from, "http://be:8040//" + path[1:], false, "http://be:8040/" + path},
+		{"another table", from, "http://root:pw@be:8040/api/db/t2/_stream_load", false, "!not the address of this call"},
+		{"another database", from, "http://root:pw@be:8040/api/db2/t/_stream_load", false, "!not the address of this call"},
+		{"another letter case", from, "http://root:pw@be:8040/api/db/T/_stream_load", false, "!not the address of this call"},
+		{"a slash in a name", from, "http://root:pw@be:8040/api/db%2Ft/_stream_load", false, "!not the address of this call"},
+		{"a slash at the end", from, "http://root:pw@be:8040" + path + "/", false, "!not the address of this call"},
+		{"more at the end", from, "http://root:pw@be:8040" + path + "/x", false, "!not the address of this call"},
+		{"the second phase", from, "http://root:pw@be:8040" + path + "_2pc", false, "!not the address of this call"},
+		{"the second phase of a database", from, "http://root:pw@be:8040/api/db/_stream_load_2pc", false, "!not the address of this call"},
+		{"a call that begins so", from, "http://root:pw@be:8040" + path + "_forwarded", false, "!not the address of this call"},
+		{"a matching end of another path", from, "http://root:pw@be:8040/apix/db/t/_stream_load", false, "!not the address of this call"},
 		{"http to https", from, "https://be:8040" + path, false, "https://be:8040" + path},
 		{"https to https", "https://fe" + path, "https://be:8040" + path, false, "https://be:8040" + path},
 		{"https to http, allowed", "https://fe" + path, "http://be:8040" + path, true, "http://be:8040" + path},
 		{"https to http", "https://fe" + path, "http://root:pw@be:8040" + path, false, "!allow_insecure_redirect"},
 		{"https to http, letter case", "https://fe" + path, "HTTP://root:pw@be:8040" + path, false, "!allow_insecure_redirect"},
 		{"nothing", from, "", false, "!without a Location"},
-		{"elsewhere", from, "http://root:pw@sso/login", false, "!no Stream Load address"},
-		{"elsewhere, the call in the query", from, "http://root:pw@sso/login?to=" + path, false, "!no Stream Load address"},
+		{"elsewhere", from, "http://root:pw@sso/login", false, "!not the address of this call"},
+		{"elsewhere, the call in the query", from, "http://root:pw@sso/login?to=" + path, false, "!not the address of this call"},
+		{"elsewhere, the call in the fragment", from, "http://root:pw@sso/login#" + path, false, "!not the address of this call"},
 		{"no host", from, "http://" + path, false, "!no host"},
 		{"only a port", from, "http://:8040" + path, false, "!no host"},
 		{"bare IPv6", from, "http://root:pw@fe80::1:8040" + path, false, "!Location"},
@@ -125,13 +147,14 @@ func TestFollow(t *testing.T) {
 		{"a line break", from, "http://root:pw@be" + path + "\n", false, "!no URL"},
 		{"not an escape", from, "http://root:pw@be/%zz" + path, false, "!no URL"},
 		{"no UTF-8", from, "http://root:pw@\xff\xfe:0x", false, "!no URL"},
-		{"very long", from, "http://root:pw@" + strings.Repeat("a", 1<<20) + "/login", false, "!no Stream Load address"},
+		{"very long", from, "http://root:pw@" + strings.Repeat("a", 1<<20) + "/login", false, "!not the address of this call"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			f, err := url.Parse(test.from)
 			require.NoError(t, err)
-			to, err := Follow(f, test.location, loadCall, test.insecure)
+			base := &url.URL{Path: strings.TrimSuffix(f.Path, path)}
+			to, err := Follow(f, test.location, callOf(base, "db", "t", loadCall), test.insecure)
 			if problem, bad := strings.CutPrefix(test.want, "!"); bad {
 				require.ErrorContains(t, err, problem)
 				require.NotContains(t, err.Error(), "pw")
@@ -149,16 +172,17 @@ func FuzzFollow(f *testing.F) {
 	for _, s := range []string{
 		"http://root:pw@be:8040/api/db/t/_stream_load?", "//u@h/_stream_load", "/x/_stream_load#f", "http:/_stream_load", "", "http://[::1%25x]:1/_stream_load",
 		"HTTPS://a:b@c:d@e/_stream_load", "http://%41:80/_stream_load", "http://a:b%zz@c/", "?_stream_load", "http://h:/_stream_load", "mailto:a@b/_stream_load",
+		"/be/api/db/t/_stream_load?x=1", "http://h/api/db/%2574/_stream_load_forward?forward_to=h:1", "http://h/x/%2e%2e/api/db/t/_stream_load", "//h//api/db/t/_stream_load",
 	} {
-		f.Add(s, true, false)
-		f.Add(s, false, true)
+		f.Add(s, true, false, "")
+		f.Add(s, false, true, "/gate")
 	}
-	f.Fuzz(func(t *testing.T, location string, secure, allow bool) {
+	f.Fuzz(func(t *testing.T, location string, secure, allow bool, prefix string) {
 		from := &url.URL{Scheme: "http", Host: "fe:8030", Path: "/api/db/t/_stream_load"}
 		if secure {
 			from.Scheme = "https"
 		}
-		to, err := Follow(from, location, loadCall, allow)
+		to, err := Follow(from, location, callOf(&url.URL{Path: prefix}, "db", "t", loadCall), allow)
 		if err != nil {
 			require.Nil(t, to)
 			require.True(t, utf8.ValidString(err.Error()), "%q", err.Error())
@@ -169,7 +193,21 @@ func FuzzFollow(f *testing.F) {
 		require.NotContains(t, to.Host, "@")
 		require.NotEmpty(t, to.Hostname())
 		require.Contains(t, []string{"http", "https"}, to.Scheme)
-		require.Contains(t, to.Path, loadCall)
+		path, forward := strings.CutSuffix(strings.Trim(to.EscapedPath(), "/"), "_forward")
+		for range 3 {
+			if plain, err := url.PathUnescape(path); err == nil {
+				path = plain
+			}
+		}
+		path, whole := strings.CutSuffix("/"+path, "/api/db/t/_stream_load")
+		if !whole && !forward { // with an escape in its end
+			path, whole = strings.CutSuffix(path, "/api/db/t/_stream_load_forward")
+		}
+		require.True(t, whole, "%s", to)
+		if strings.Trim(path, "/") != "" {
+			require.True(t, strings.Trim(prefix, "/") != "" || strings.EqualFold(to.Host, from.Host), "%s", to)
+			require.NotContains(t, strings.Split(path, "/"), "..")
+		}
 		require.Empty(t, to.Fragment)
 		require.False(t, secure && to.Scheme == "http" && !allow, "%s", to)
 		// What a request would be sent to is the same address.

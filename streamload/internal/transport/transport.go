@@ -32,7 +32,8 @@ type Config struct {
 	ContinueWait time.Duration
 	// FEWait is how long an FE may take to answer. Default 30 s.
 	FEWait time.Duration
-	// MaxAnswer is the most that is read of one answer, in bytes. Default 16 MiB.
+	// MaxAnswer is the most that is read of one answer, in bytes. Default 4 MiB: a Doris
+	// 2.0 puts a stack trace of up to 2 MB into its message. A longer answer is not understood.
 	MaxAnswer int64
 }
 
@@ -68,7 +69,7 @@ func New(c Config) *Transport {
 		c.FEWait = 30 * time.Second
 	}
 	if c.MaxAnswer <= 0 {
-		c.MaxAnswer = 16 << 20
+		c.MaxAnswer = 4 << 20
 	}
 	t := &Transport{conf: c}
 	if c.Username != "" {
