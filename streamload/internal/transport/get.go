@@ -88,7 +88,7 @@ func (keptBody) Close() error { return nil }
 // Ask asks an FE where it would send a load, without going there: nothing is stored. A server that is a BE, in truth, may begin a
 // transaction, which it gives up when the connection ends without a body.
 func (t *Transport) Ask(ctx context.Context, base *url.URL, l Load) (Way, error) {
-	at := Path(base, l.Database, l.Table, "_stream_load")
+	at := Path(base, l.Database, l.Table, loadCall)
 	ctx, cancel := context.WithTimeout(ctx, t.conf.FEWait)
 	defer cancel()
 	var asked atomic.Bool
@@ -116,16 +116,16 @@ func (t *Transport) Ask(ctx context.Context, base *url.URL, l Load) (Way, error)
 	defer resp.Body.Close()
 	w := Way{HTTPStatus: resp.StatusCode}
 	if isRedirect(resp.StatusCode) {
-		if w.To, err = Follow(at, resp.Header.Get("Location"), loadCall, t.conf.AllowInsecureRedirect); err != nil {
+		if w.To, err = Follow(at, resp.Header.Get("Location"), callOf(base, l.Database, l.Table, loadCall), t.conf.AllowInsecureRedirect); err != nil {
 			return w, fmt.Errorf("HTTP %d from %s: %w", resp.StatusCode, at.Host, err)
 		}
 		return w, nil
 	}
-	text, err := readAnswer(resp, t.conf.MaxAnswer)
+	text, long, err := readAnswer(resp, t.conf.MaxAnswer)
 	if err != nil {
 		return w, fmt.Errorf("PUT %s: HTTP %d, and the answer broke off: %w", at.Host, resp.StatusCode, explain(ctx, err))
 	}
-	w.Load = answer.ParseLoad(text)
+	w.Load = parseLoad(text, long)
 	return w, nil
 }
 

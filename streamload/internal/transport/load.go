@@ -165,11 +165,7 @@ func (t *Transport) put(ctx context.Context, base, at *url.URL, l Load, hop int)
 	}
 	a.HTTPStatus, a.RetryAfter = resp.StatusCode, retry
 	a.ContentType = resp.Header.Get("Content-Type")
-	if long != "" {
-		a.Load = answer.Load{Excerpt: long}
-	} else {
-		a.Load = answer.ParseLoad(text)
-	}
+	a.Load = parseLoad(text, long)
 	a.Rows = l.Rows
 	if stores = stored(a.Attempt); stores {
 		if a.Base = base; hop > 0 {
@@ -212,6 +208,14 @@ func readAnswer(resp *http.Response, limit int64) (text []byte, long string, err
 		return nil, fmt.Sprintf("an answer of more than %d bytes: %s", limit, answer.Excerpt(text)), nil
 	}
 	return text, "", err
+}
+
+// parseLoad is what readAnswer has read.
+func parseLoad(text []byte, long string) answer.Load {
+	if long != "" {
+		return answer.Load{Excerpt: long}
+	}
+	return answer.ParseLoad(text)
 }
 
 // Values of headers are shared by all requests; nothing changes them.
