@@ -7,7 +7,6 @@ import (
 	"io"
 	"runtime/debug"
 	"strings"
-	"time"
 
 	"github.com/dorisload/benthos-doris/test/emulator"
 )
@@ -64,8 +63,8 @@ type config struct {
 	version bool
 }
 
-const usage = `doris-emulator is a small Doris in memory: a frontend (FE) and a backend (BE)
-that take Stream Loads over HTTP. Nothing is kept when it ends.
+const usage = `doris-emulator is a small Doris, or StarRocks, in memory: a frontend (FE) and a
+backend (BE) that take Stream Loads over HTTP. Nothing is kept when it ends.
 
 Usage:
   doris-emulator [flags]
@@ -85,6 +84,10 @@ Examples:
       Break the connection of the first three loads before they commit.
   curl -d 'be.answer:do=http,status=503,times=1' http://127.0.0.1:8030/emulator/faults
       Inject a fault later. GET lists the faults, DELETE removes them.
+  doris-emulator -version 2.1
+      Be an older Doris.
+  doris-emulator -dialect starrocks
+      Be a StarRocks.
 
 Flags:
 `
@@ -101,10 +104,15 @@ func parse(args []string, stdout io.Writer) (config, error) {
 	set.BoolVar(&c.opt.AutoCreate, "auto-create", true, "create a database and table on the first load into them")
 	set.BoolVar(&c.opt.PlainLocation, "plain-location", false, "leave user and password out of redirects")
 	set.BoolVar(&c.quiet, "quiet", false, "print no line for each load")
-	set.Var(versionFlag{&c}, "version", "`version` of Doris to be: "+strings.Join(emulator.Versions(), ", ")+" or with a patch level, as 3.0.4\n(default "+emulator.DefaultVersion+"); alone: print the version of this program and exit")
+	set.Func("dialect", "whose servers to be: `doris` or starrocks (default doris)", func(text string) error {
+		c.opt.Dialect = emulator.Dialect(text)
+		return emulator.Options{Dialect: c.opt.Dialect}.CheckServer()
+	})
+	set.Var(versionFlag{&c}, "version", "`version` of the servers to be, also with a patch level, as 3.0.4; alone: print the version of\nthis program and exit\n"+
+		versionsOf(emulator.Doris)+"\n"+versionsOf(emulator.StarRocks))
 	set.Uint64Var(&c.opt.Seed, "seed", 1, "seed of the random numbers for faults with a probability")
-	set.DurationVar(&c.opt.LabelKeepMax, "label-keep", 12*time.Hour, "how long a finished label is remembered")
-	set.IntVar(&c.opt.LabelKeepCount, "label-keep-count", 2000, "how many finished transactions of a database are remembered")
+	set.DurationVar(&c.opt.LabelKeepMax, "label-keep", 0, "how long a finished label is remembered (default 12h, StarRocks 72h)")
+	set.IntVar(&c.opt.LabelKeepCount, "label-keep-count", 0, "how many finished transactions of a database are remembered (default 2000, StarRocks 1000)")
 	set.IntVar(&c.opt.MaxRunningTxns, "max-running-txns", 1000, "how many transactions of a database may run at a time")
 	set.Func("fault", "`fault` to inject: point:do=action,key=value,... (can be repeated)\n"+faultHelp(), func(text string) error {
 		f, err := emulator.ParseFault(text)
@@ -136,7 +144,11 @@ func parse(args []string, stdout io.Writer) (config, error) {
 	if len(c.opt.FEAddrs) == 0 || len(c.opt.BEAddrs) == 0 {
 		return c, errors.New("-fe and -be need an address each")
 	}
-	if c.opt.LabelKeepMax <= 0 || c.opt.LabelKeepCount <= 0 || c.opt.MaxRunningTxns <= 0 {
+	low := c.opt.MaxRunningTxns <= 0
+	set.Visit(func(f *flag.Flag) {
+		low = low || f.Name == "label-keep" && c.opt.LabelKeepMax <= 0 || f.Name == "label-keep-count" && c.opt.LabelKeepCount <= 0
+	})
+	if low {
 		return c, errors.New("-label-keep, -label-keep-count and -max-running-txns must be above 0")
 	}
 	if *tables != "" && !c.version {
@@ -146,6 +158,10 @@ func parse(args []string, stdout io.Writer) (config, error) {
 		}
 	}
 	return c, nil
+}
+
+func versionsOf(d emulator.Dialect) string {
+	return fmt.Sprintf("%s: %s (default %s)", d, strings.Join(emulator.Versions(d), ", "), emulator.DefaultVersion(d))
 }
 
 func list(text string) []string {
@@ -174,6 +190,6 @@ func faultHelp() string {
 		"actions everywhere: reset close hang delay http evict master-switch fe-down be-restart\n" +
 		"at some points: fail truncate publish-timeout too-many-versions txn-limit dead-be\n" +
 		"no-backend set-state\n" +
-		"keys: do times skip db table label p keep commit-after for bytes status body\n" +
+		"keys: do times skip db table label op p keep commit-after for bytes status body\n" +
 		"content-type location message"
 }

@@ -1,6 +1,6 @@
-// Command doris-emulator runs a small Doris in memory: a frontend and a backend
-// that take Stream Loads over HTTP. It is for trying a pipeline where no cluster
-// is at hand. See the package test/emulator for what it does and does not do.
+// Command doris-emulator runs a small Doris, or StarRocks, in memory: a frontend
+// and a backend that take Stream Loads over HTTP. It is for trying a pipeline where
+// no cluster is at hand. See the package test/emulator for what it does and does not do.
 package main
 
 import (

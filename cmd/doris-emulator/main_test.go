@@ -90,6 +90,8 @@ func TestRunRefuses(t *testing.T) {
 		{"bad user", "want name:password:databases", []string{"-user", "bob"}, 2},
 		{"no tables file", "tables file:", []string{"-tables", filepath.Join(t.TempDir(), "none")}, 2},
 		{"no address", "need an address each", []string{"-be", ","}, 2},
+		{"no such dialect", `unknown dialect "mysql", want doris or starrocks`, []string{"-dialect", "mysql"}, 2},
+		{"no such version of it", `-version: unknown version "master" of starrocks`, []string{"-dialect", "starrocks", "-version", "master"}, 2},
 		{"no such version", `-version: unknown version "5"`, []string{"-version", "5"}, 2},
 		{"no such patch level", `-version: unknown version "2.1.x"`, []string{"--version=2.1.x"}, 2},
 		{"bad limit", "must be above 0", []string{"-label-keep-count", "0"}, 2},

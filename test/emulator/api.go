@@ -12,6 +12,9 @@ func (e *Emulator) CreateTable(t Table) error {
 	if err != nil {
 		return err
 	}
+	if err := e.profile.checkModel(s); err != nil {
+		return fmt.Errorf("table %s.%s: %w", t.Database, t.Name, err)
+	}
 	e.cat.mu.Lock()
 	defer e.cat.mu.Unlock()
 	if _, created := e.cat.add(s); !created {
@@ -109,7 +112,7 @@ func (e *Emulator) current(l Load) Load {
 	if l.txn != nil {
 		e.cat.mu.Lock()
 		e.cat.sweep(l.txn.db)
-		l.State = l.txn.state
+		l.State = e.profile.stateName(l.txn.state)
 		e.cat.mu.Unlock()
 	}
 	return l
@@ -133,7 +136,7 @@ func (e *Emulator) LabelState(db, label string) State {
 	}
 	e.cat.sweep(d)
 	if t := d.newest(label); t != nil {
-		return t.state
+		return e.profile.stateName(t.state)
 	}
 	return Unknown
 }
@@ -233,6 +236,7 @@ func (e *Emulator) SwitchMaster() {
 	for _, t := range e.cat.prepared(-1) {
 		e.cat.forget(t)
 	}
+	e.coord.clear()
 	e.master.Store((e.master.Load() + 1) % int64(len(e.fes)))
 }
 
@@ -269,4 +273,5 @@ func (e *Emulator) abortPrepared(be int, reason string) {
 	for _, t := range e.cat.prepared(be) {
 		e.cat.abort(t, reason)
 	}
+	e.bes[be].streams.clear()
 }

@@ -14,11 +14,18 @@ func (e *Emulator) serveBE(x *exchange) {
 	}
 	end := seg[len(seg)-1]
 	put := x.r.Method == http.MethodPut
+	starrocks := e.profile.starrocks()
 	switch {
+	case starrocks && (put || x.r.Method == http.MethodPost) && len(seg) == 3 && seg[1] == "transaction":
+		if !e.profile.txnInterface() {
+			x.notFound()
+			return
+		}
+		x.beTxn(seg[2])
 	case put && len(seg) == 4 && end == "_stream_load":
 		x.db, x.table = seg[1], seg[2]
 		x.beLoad()
-	case put && end == "_stream_load_2pc" && (len(seg) == 3 || len(seg) == 4):
+	case put && end == "_stream_load_2pc" && !starrocks && (len(seg) == 3 || len(seg) == 4):
 		x.db = seg[1]
 		x.be2PC()
 	case (x.r.Method == http.MethodGet || x.r.Method == http.MethodHead) && len(seg) == 2 && end == "_load_error_log":

@@ -10,7 +10,7 @@ import (
 
 // be2PC is _stream_load_2pc.
 func (x *exchange) be2PC() {
-	x.label = x.r.Header.Get("label")
+	x.label, x.op = x.r.Header.Get("label"), strings.ToLower(x.r.Header.Get("txn_operation"))
 	if f, v := x.at(TwoPhase); v == over {
 		return
 	} else if v == special {
@@ -25,21 +25,10 @@ func (x *exchange) be2PC() {
 		return
 	}
 	if err != nil {
-		code, text := codeOf(err)
-		x.twoPhaseAnswer(code, text)
+		x.twoPhaseAnswer(x.e.profile.codeAndText(err))
 		return
 	}
 	x.twoPhaseAnswer("Success", msg)
-}
-
-// codeOf splits [CODE]text.
-func codeOf(err error) (code, text string) {
-	if rest, ok := strings.CutPrefix(err.Error(), "["); ok {
-		if code, text, ok = strings.Cut(rest, "]"); ok {
-			return code, text
-		}
-	}
-	return "INTERNAL_ERROR", err.Error()
 }
 
 func (x *exchange) twoPhaseAnswer(status, msg string) {
@@ -73,9 +62,9 @@ func (x *exchange) twoPhase() (string, error) {
 	u := x.e.opt.user(name, password)
 	switch {
 	case u == nil:
-		return "", analysis("%s", accessDenied(name, x.clientIP(), password))
+		return "", analysis("%s", x.e.profile.accessDenied(name, x.clientIP(), password))
 	case !u.mayLoad(x.db):
-		return "", analysis("%s", needLoad)
+		return "", analysis("%s", x.e.profile.needLoad())
 	}
 	db := c.dbs[x.db]
 	if db == nil {

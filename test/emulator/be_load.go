@@ -18,19 +18,24 @@ type load struct {
 	txn      *txn   // nil before the begin, and for group commit
 	existing string // ExistingJobStatus
 	took     phases
+	left     time.Duration // LeftMergeTimeMs
 }
 
 func (x *exchange) beLoad() {
 	spec, err := x.readSpec()
-	x.label = spec.label
+	x.label, x.op = spec.label, opLoad
 	// An answer before the body must not wait for it, also when the client did
 	// not ask for 100 Continue; the HTTP library would read small bodies first.
 	x.w.Header().Set("Connection", "close")
 	l := &load{x: x, spec: spec, rec: &Load{
 		Label: spec.label, TxnID: -1, DB: x.db, Table: x.table, BE: x.n.name, User: spec.user,
-		Format: spec.format, GroupMode: spec.group, State: Unknown, Start: time.Now(),
+		Ignored: x.e.profile.ignored(x.r.Header), Format: spec.format, GroupMode: spec.group, State: Unknown, Start: time.Now(),
 	}}
 	if l.stopped(BEHeaders) {
+		return
+	}
+	if err == nil && spec.grouped() && x.e.profile.starrocks() {
+		l.mergeLoad()
 		return
 	}
 	if err == nil {
@@ -86,9 +91,9 @@ func (l *load) struck(f Fault) bool {
 	case v == goOn:
 		return false
 	case f.Do == TooManyVersions:
-		l.answerFail("[E-235]tablet error: [E-235]failed to init rowset builder. version count: 2001, exceed limit: 2000, tablet: 10086. Please reduce the frequency of loading data or adjust the max_tablet_version_num in be.conf to a larger value.")
+		l.answerFail(l.x.e.profile.tooManyVersions())
 	case f.Do == TxnLimit:
-		l.answerFail(runningLimit(&database{id: 10000}, l.x.e.opt.MaxRunningTxns).Error())
+		l.fail(runningLimit(&database{id: 10000}, l.x.e.opt.MaxRunningTxns))
 	default:
 		l.answerFail(f.Message)
 	}
@@ -118,11 +123,15 @@ func (l *load) gone(why string) bool {
 }
 
 func (l *load) record() {
-	l.rec.End = time.Now()
 	l.rec.txn = l.txn
-	l.x.e.rec.load(l.rec)
-	if l.x.e.opt.OnLoad != nil {
-		l.x.e.opt.OnLoad(l.x.e.current(*l.rec))
+	l.x.e.recordLoad(l.rec)
+}
+
+func (e *Emulator) recordLoad(rec *Load) {
+	rec.End = time.Now()
+	e.rec.load(rec)
+	if e.opt.OnLoad != nil {
+		e.opt.OnLoad(e.current(*rec))
 	}
 }
 
@@ -138,14 +147,15 @@ func (l *load) abort(reason string) {
 
 // fail aborts the transaction, if any, and answers with the error.
 func (l *load) fail(err error) {
-	l.abort(err.Error())
+	message := l.x.e.profile.message(err)
+	l.abort(message)
 	if used, ok := errors.AsType[*labelUsed](err); ok {
-		l.existing = used.state.jobStatus()
-		l.rec.Status, l.rec.Message = statusLabelExists, err.Error()
+		l.existing = l.x.e.profile.jobStatus(used.state)
+		l.rec.Status, l.rec.Message = statusLabelExists, message
 		l.conclude()
 		return
 	}
-	l.answerFail(err.Error())
+	l.answerFail(message)
 }
 
 func (l *load) answerFail(message string) {
@@ -171,9 +181,9 @@ func (l *load) begin() error {
 	u := x.e.opt.user(l.spec.user, l.spec.password)
 	switch {
 	case u == nil:
-		return analysis("%s", accessDenied(l.spec.user, x.clientIP(), l.spec.password))
+		return analysis("%s", x.e.profile.accessDenied(l.spec.user, x.clientIP(), l.spec.password))
 	case !u.mayLoad(x.db):
-		return analysis("%s", needLoad)
+		return analysis("%s", x.e.profile.needLoad())
 	}
 	auto := x.e.opt.AutoCreate && namePattern.MatchString(x.db) && namePattern.MatchString(x.table)
 	if l.db = c.database(x.db, auto); l.db == nil {

@@ -19,42 +19,45 @@ const (
 	statusLabelExists    = "Label Already Exists"
 )
 
-const publishTimeoutMessage = "[PUBLISH_TIMEOUT]TStatus: transaction commit successfully, BUT data will be visible later"
-
-// beError is an error of the BE's own: the name of the code and its text.
-type beError struct{ code, text string }
-
-func (e *beError) Error() string { return "[" + e.code + "]" + e.text }
-
 // phases are the times that an answer reports.
 type phases struct{ total, begin, put, read, write, receive, commit time.Duration }
 
-// reply builds the answer of a load: the keys in the order of the server, four
-// spaces of indent, a newline at the end.
-func (l *load) reply() []byte {
-	var b bytes.Buffer
-	b.WriteString("{")
-	first := true
-	add := func(key string, value any) {
-		if !first {
-			b.WriteByte(',')
-		}
-		first = false
-		b.WriteString("\n    \"" + key + "\": ")
-		switch v := value.(type) {
-		case int64:
-			b.WriteString(strconv.FormatInt(v, 10))
-		case time.Duration:
-			b.WriteString(strconv.FormatInt(v.Milliseconds(), 10))
-		case bool:
-			b.WriteString(strconv.FormatBool(v))
-		case string:
-			enc := json.NewEncoder(&b)
-			enc.SetEscapeHTML(false)
-			_ = enc.Encode(v)
-			b.Truncate(b.Len() - 1) // the newline of Encode
-		}
+// object writes a JSON object whose keys stay in order: four spaces of indent, as
+// the writer of the servers does.
+type object struct{ b bytes.Buffer }
+
+func (o *object) add(key string, value any) {
+	if o.b.Len() == 0 {
+		o.b.WriteByte('{')
+	} else {
+		o.b.WriteByte(',')
 	}
+	o.b.WriteString("\n    \"" + key + "\": ")
+	switch v := value.(type) {
+	case int64:
+		o.b.WriteString(strconv.FormatInt(v, 10))
+	case time.Duration:
+		o.b.WriteString(strconv.FormatInt(v.Milliseconds(), 10))
+	case bool:
+		o.b.WriteString(strconv.FormatBool(v))
+	case string:
+		enc := json.NewEncoder(&o.b)
+		enc.SetEscapeHTML(false)
+		_ = enc.Encode(v)
+		o.b.Truncate(o.b.Len() - 1) // the newline of Encode
+	}
+}
+
+func (o *object) end() []byte {
+	o.b.WriteString("\n}")
+	return o.b.Bytes()
+}
+
+// reply builds the answer of a load with the keys in the order of the server and a
+// newline at the end.
+func (l *load) reply() []byte {
+	var o object
+	add := o.add
 	r, grouped := l.rec, l.spec.grouped()
 	add("TxnId", r.TxnID)
 	add("Label", r.Label)
@@ -88,8 +91,7 @@ func (l *load) reply() []byte {
 	if r.ErrorURL != "" {
 		add("ErrorURL", r.ErrorURL)
 	}
-	b.WriteString("\n}\n")
-	return b.Bytes()
+	return append(o.end(), '\n')
 }
 
 // send answers the load, unless a fault at be.answer has other plans.
@@ -103,19 +105,30 @@ func (l *load) send() {
 		x.e.rec.update(func() { l.rec.Status, l.rec.Message = statusFail, f.Message })
 	}
 	l.took.total = time.Since(l.rec.Start)
-	body := x.gzipped(l.reply())
+	body, kind := l.answer()
 	if v == special && f.Do == Truncate {
-		x.truncated(body, f.Bytes)
+		x.truncated(body, kind, f.Bytes)
 		return
 	}
-	x.answer(http.StatusOK, replyType, body)
+	x.answer(http.StatusOK, kind, body)
 	x.e.rec.update(func() { l.rec.Answered = true })
 }
 
+// answer is what the load is answered, and its content type.
+func (l *load) answer() (body []byte, kind string) {
+	switch {
+	case !l.x.e.profile.starrocks():
+		return l.x.gzipped(l.reply()), replyType
+	case l.spec.grouped():
+		return l.mergeReply(), jsonType
+	}
+	return l.starrocksReply(), jsonType
+}
+
 // truncated announces the whole body and sends only n bytes of it.
-func (x *exchange) truncated(body []byte, n int64) {
+func (x *exchange) truncated(body []byte, kind string, n int64) {
 	h := x.w.Header()
-	h.Set("Content-Type", replyType)
+	h.Set("Content-Type", kind)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	x.w.WriteHeader(http.StatusOK)
 	_, _ = x.w.Write(body[:min(n, int64(len(body)))])

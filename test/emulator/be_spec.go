@@ -23,7 +23,12 @@ type loadSpec struct {
 	twoPhase       bool
 	group          string // sync_mode or async_mode; empty: none
 	timeout        time.Duration
-	h              http.Header
+	// Of StarRocks: the load is a part of a transaction that was begun before; the
+	// id and the interval of a merged load.
+	inTxn     bool
+	requestID string
+	interval  time.Duration
+	h         http.Header
 }
 
 const (
@@ -61,6 +66,9 @@ func uuid() string {
 // answer also when there is an error.
 func (x *exchange) readSpec() (*loadSpec, error) {
 	h := x.r.Header
+	if x.e.profile.starrocks() {
+		return x.starrocksSpec()
+	}
 	s := &loadSpec{label: h.Get("label"), comment: h.Get("comment"), twoPhase: h.Get("two_phase_commit") == "true", h: h, format: "csv"}
 	groupErr := s.groupCommit(x.r.ContentLength)
 	if s.label == "" {
@@ -111,7 +119,7 @@ func (s *loadSpec) groupCommit(length int64) error {
 	return nil
 }
 
-func (s *loadSpec) readFormat(p profile) error {
+func (s *loadSpec) readFormat(p *profile) error {
 	given := s.h.Get("format")
 	unknown := &beError{"INTERNAL_ERROR", "unknown data format, format=" + given}
 	switch format := strings.ToLower(given); format {

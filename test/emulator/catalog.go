@@ -10,6 +10,7 @@ import (
 type catalog struct {
 	mu      sync.Mutex
 	opt     *Options
+	profile *profile
 	dbs     map[string]*database
 	nextTxn int64
 }
@@ -24,8 +25,8 @@ type database struct {
 	done    []*txn // VISIBLE and ABORTED, the oldest first
 }
 
-func newCatalog(opt *Options) *catalog {
-	return &catalog{opt: opt, dbs: map[string]*database{}, nextTxn: 1000}
+func newCatalog(opt *Options, p *profile) *catalog {
+	return &catalog{opt: opt, profile: p, dbs: map[string]*database{}, nextTxn: 1000}
 }
 
 func (c *catalog) database(name string, create bool) *database {

@@ -37,7 +37,7 @@ func (l *load) convert(p *plan, body []byte, page *errorPage) []write {
 			page.add(reason, row.Src)
 			l.rec.Filtered++
 			// With no tolerance the scan ends when the log is full.
-			return p.ratio > 0 || page.rows <= maxErrorRows
+			return p.ratio > 0 || page.rows <= maxErrorRows || page.starrocks
 		case !selected:
 			l.rec.Unselected++
 		default:
@@ -57,6 +57,9 @@ func (l *load) convert(p *plan, body []byte, page *errorPage) []write {
 // is not empty when the row is bad.
 func (p *plan) row(cells []reader.Cell) (w write, selected bool, reason string) {
 	w.vals = make([]any, len(p.sch.cols))
+	if p.partial {
+		w.set = make([]bool, len(p.sch.cols))
+	}
 	source := func(name string) (sqlexpr.Value, bool) {
 		f := p.field(name)
 		if f < 0 {
@@ -66,6 +69,12 @@ func (p *plan) row(cells []reader.Cell) (w write, selected bool, reason string) 
 	}
 	for i := range p.sch.cols {
 		c := &p.sch.cols[i]
+		if p.partial {
+			if w.set[i] = p.given(i, cells); !w.set[i] {
+				w.vals[i] = c.def
+				continue
+			}
+		}
 		v, why := p.value(c, p.target[i], cells, source)
 		if why != "" {
 			return w, true, why
@@ -82,15 +91,9 @@ func (p *plan) row(cells []reader.Cell) (w write, selected bool, reason string) 
 		return w, false, ""
 	}
 	w.del = p.delAll || p.merge != nil && p.merge.True(final)
-	if p.del.expr != nil {
-		w.del = p.del.expr.Eval(source).Truth() == sqlexpr.Yes
-	} else if p.del.field >= 0 {
-		v, err := coltype.Type{Kind: coltype.TinyInt}.Convert(cells[p.del.field].Text, nil)
-		if missing := cells[p.del.field].Missing || cells[p.del.field].Null; !missing {
-			if err != nil {
-				return w, true, incorrect(deleteSign, p.strict, cells[p.del.field].Text)
-			}
-			w.del = v != int64(0)
+	if !p.del.none() {
+		if w.del, reason = p.deletes(cells, source); reason != "" {
+			return w, true, reason
 		}
 	}
 	switch {
@@ -104,6 +107,44 @@ func (p *plan) row(cells []reader.Cell) (w write, selected bool, reason string) 
 		w.seq = w.vals[p.sch.seq]
 	}
 	return w, true, ""
+}
+
+// given says whether the row has a value for column i.
+func (p *plan) given(i int, cells []reader.Cell) bool {
+	t := p.target[i]
+	return t.expr != nil || t.field >= 0 && !(p.flexible && cells[t.field].Missing)
+}
+
+// deletes reads the pseudo column about deletes.
+func (p *plan) deletes(cells []reader.Cell, source sqlexpr.Env) (del bool, why string) {
+	var text string
+	if p.del.expr != nil {
+		v := p.del.expr.Eval(source)
+		if v.Null || !p.profile.starrocks() {
+			return v.Truth() == sqlexpr.Yes, ""
+		}
+		text = v.String()
+	} else {
+		cell := cells[p.del.field]
+		if cell.Missing || cell.Null {
+			return false, ""
+		}
+		text = cell.Text
+	}
+	if p.profile.starrocks() {
+		switch strings.ToLower(text) {
+		case "0", "upsert":
+			return false, ""
+		case "1", "delete":
+			return true, ""
+		}
+		return false, incorrect(opColumn, p.strict, text)
+	}
+	v, err := coltype.Type{Kind: coltype.TinyInt}.Convert(text, nil)
+	if err != nil {
+		return false, incorrect(deleteSign, p.strict, text)
+	}
+	return v != int64(0), ""
 }
 
 // value makes the value of one column; why is not empty when the row is bad.

@@ -18,7 +18,7 @@ var compressions = map[string]codec.Kind{
 // readCompression reads the header compress_type. A word that is not known, gzip
 // for example, makes the format of a CSV load unknown. A JSON load takes it for
 // no compression at all.
-func (s *loadSpec) readCompression(p profile, unknownFormat error) error {
+func (s *loadSpec) readCompression(p *profile, unknownFormat error) error {
 	word := strings.ToLower(s.h.Get("compress_type"))
 	if word == "" {
 		return nil
@@ -41,27 +41,38 @@ func (s *loadSpec) readCompression(p profile, unknownFormat error) error {
 	return nil
 }
 
-// plainBody takes the compression off the body. Only the line readers of a BE do
-// that: a JSON body that is read as one document is parsed as it came
-// (NewJsonReader::_read_one_message), so a compressed one is a bad row.
+// plainBody takes the compression off the body.
+//
+// In Doris only the line readers of a BE do that: a JSON body that is read as one
+// document is parsed as it came (NewJsonReader::_read_one_message), so a
+// compressed one is a bad row. In StarRocks the reader of JSON stops at the end of
+// the first stream, and what follows is lost without a word. (Where streams of
+// gzip or bzip2 are small, its decompressor goes on in the same buffer; the
+// emulator always takes the worse case.)
 func (l *load) plainBody(p *plan, body []byte) ([]byte, error) {
-	if l.spec.codec == codec.None || l.spec.format == "json" && !p.json.ByLine {
+	isJSON, starrocks := l.spec.format == "json", p.profile.starrocks()
+	if l.spec.codec == codec.None || isJSON && !starrocks && !p.json.ByLine {
 		return body, nil
 	}
-	out, err := codec.Decode(l.spec.codec, body, l.x.e.opt.MaxPlainBytes, false)
-	if err == nil {
+	limit := l.x.e.opt.MaxPlainBytes
+	out, err := codec.Decode(l.spec.codec, body, limit, isJSON && starrocks)
+	switch {
+	case err == nil:
 		return out, nil
+	case errors.Is(err, codec.ErrTooLarge):
+		return nil, &beError{"INTERNAL_ERROR", fmt.Sprintf("the decompressed body is larger than the emulator takes (%d bytes)", limit)}
+	case errors.Is(err, codec.ErrTruncated) && isJSON && starrocks:
+		return nil, &beError{"INTERNAL_ERROR", "the compressed body is cut short (a real BE would not end to wait for the rest)"}
 	}
-	return nil, &beError{"INTERNAL_ERROR", codecText(l.spec.codec, err, len(body), l.x.e.opt.MaxPlainBytes)}
+	return nil, &beError{"INTERNAL_ERROR", codecText(l.spec.codec, err, len(body), starrocks)}
 }
 
-// codecText says in the words of a BE (be/src/exec/decompressor.cpp,
-// new_plain_text_line_reader.cpp) what is wrong with a compressed body.
-func codecText(kind codec.Kind, err error, size int, limit int64) string {
+// codecText says in the words of a BE (decompressor.cpp of Doris,
+// stream_compression.cpp of StarRocks, new_plain_text_line_reader.cpp) what is
+// wrong with a compressed body.
+func codecText(kind codec.Kind, err error, size int, starrocks bool) string {
 	magic := errors.Is(err, codec.ErrMagic)
 	switch {
-	case errors.Is(err, codec.ErrTooLarge):
-		return fmt.Sprintf("the decompressed body is larger than the emulator takes (%d bytes)", limit)
 	case errors.Is(err, codec.ErrShort):
 		return fmt.Sprintf("Lz4 header size is between 7 and 15 bytes. but input size is only: %d", size)
 	case errors.Is(err, codec.ErrTruncated):
@@ -76,8 +87,13 @@ func codecText(kind codec.Kind, err error, size int, limit int64) string {
 		return "LZ4F_getFrameInfo error: ERROR_frameType_unknown"
 	case kind == codec.LZ4Frame:
 		return "Decompression error: ERROR_decompressionFailed"
-	case magic:
-		return "Failed to zstd decompress: Unknown frame descriptor"
 	}
-	return "Failed to zstd decompress: Data corruption detected"
+	text := "Data corruption detected"
+	if magic {
+		text = "Unknown frame descriptor"
+	}
+	if starrocks {
+		return "ZSTD decompress failed. error: " + text
+	}
+	return "Failed to zstd decompress: " + text
 }

@@ -1,6 +1,6 @@
-// Package emulator is Apache Doris as a Stream Load client sees it: frontends
-// (FE) and backends (BE) over HTTP, in memory, with transactions, labels, typed
-// tables and faults on demand. It is for trying pipelines, for demonstrations and
+// Package emulator is Apache Doris, or StarRocks, as a Stream Load client sees it:
+// frontends (FE) and backends (BE) over HTTP, in memory, with transactions, labels,
+// typed tables and faults on demand. It is for trying pipelines, for demonstrations and
 // for tests. Nothing is kept when it is closed.
 //
 //	emu := emulator.New(t, emulator.Options{AutoCreate: true})
@@ -11,7 +11,8 @@
 // text below says so, as far as that is written down in its documentation
 // and source (be/src/http/action/stream_load.cpp, httpv2/rest/LoadAction.java,
 // DatabaseTransactionMgr.java and others). What it does not do it refuses, with an
-// answer in the form of Doris that names the emulator.
+// answer in the form of Doris that names the emulator. What is said first is about
+// Doris; where StarRocks (Options.Dialect) is another matter is said further down.
 //
 // # Frontends
 //
@@ -89,12 +90,68 @@
 // delayed visibility follow the clock in Options.Now and are applied whenever the
 // database is looked at. Doris does it every 30 seconds.
 //
+// # StarRocks
+//
+// With Options.Dialect StarRocks the calls, headers and answers are those of
+// StarRocks 3.5, or of the version in Options.Version (LoadAction.java,
+// TransactionLoadAction.java, stream_load.cpp, transaction_stream_load.cpp and
+// others of StarRocks).
+//
+// FEs answer a load with 307 to a BE, with no account in Location and no "?" at its
+// end, and refuse with {"Status":"FAILED","Message":"class ...: ..."}. A wrong
+// account, or one without the INSERT privilege, is HTTP 401. Followers send
+// get_load_state, _cancel, /api/transaction and loads with enable_merge_commit on to
+// the leader, so that those take two hops. get_load_state has the state under
+// "state" and calls PRECOMMITTED PREPARED; the label of _cancel stands in the path,
+// or in the query as the server's own clients write it. There are also bootstrap and
+// health.
+//
+// BEs know row_delimiter, skip_header (3.0), trim_space (3.0), enclose and escape
+// (3.0; the first byte counts), ignore_json_size, load_mem_limit, partial_update,
+// merge_condition and the rest; not one header of Doris with another name. The
+// formats are csv and json. The codec of CSV is the format (gzip, bzip2, lz4,
+// deflate, zstd), that of JSON stands in compression or Content-Encoding (3.2.7;
+// gzip, bzip2, lz4_frame, deflate, zstd), and what follows the first stream of JSON
+// is lost. JSON is a row of documents, with or without newlines. A load without a
+// row that can be stored fails with "all partitions have no load data".
+//
+// When the rows of a commit are not visible at once, the answer is held back until
+// they are, or until the timeout of the load is over; then it is Publish Timeout.
+//
+// enable_merge_commit (3.4) makes every load an interval of its own. Its label is
+// the RequestId of the answer. In async mode the answer comes first and the commit
+// after merge_commit_interval_ms.
+//
+// /api/transaction/begin, load, prepare, commit and rollback (2.4): the FE sends
+// begin to a BE and remembers it for the label; commit and rollback of what is
+// prepared or ended it does itself. The BE joins the bodies of CSV loads and reads the rows
+// when the transaction is prepared or committed, compares the headers of all loads,
+// works on one request at a time, and rolls back after an error. A load that breaks
+// off leaves the transaction alone, and what came of a CSV body in it.
+//
+// PRIMARY KEY tables: upserts, deletes by __op (0, 1, upsert, delete; a key of JSON
+// objects, or in columns), partial_update of the columns in columns,
+// merge_condition.
+//
+// Refused: transaction_type multi and channel_id, envelope, compression lz4, snappy
+// and zlib, negative. warehouse, partial_update_mode, load_dop,
+// log_rejected_record_num and transmission_compression_type have no effect.
+// _stream_load_meta is not there.
+//
+// Not sure, because the sources at hand do not say, or are of mixed versions: the
+// exact texts about names, privileges and merge_condition; what a BE does after a
+// syntax error in a row of JSON documents (here the rest is not read) and with a
+// truncated compressed JSON body (here the load fails); the answer to a commit whose
+// rows are not visible in time (here a failure, although it is committed); the number of
+// finished labels that are remembered; since when get_load_state has a reason; and
+// that booleans of JSON are 1 and 0 in text columns, as in Doris.
+//
 // # Faults
 //
 // A Fault happens at a Point of an exchange, at most one for each point that an
 // exchange passes: those injected by Emulator.Inject, Options.Faults or over HTTP
 // are asked in order, then Options.Injector. At fe.* points both loads and
-// two-phase calls are struck.
+// two-phase calls are struck; Fault.Op tells them apart.
 //
 // # Reading back over HTTP
 //
@@ -115,7 +172,9 @@
 // VARIANT, BITMAP, HLL and the like; other expressions than those above.
 //
 // Different from Doris: partitions are names only, rows are not placed in them.
-// Group commit makes every load an interval of its own. A request with both
+// Group commit makes every load an interval of its own. Headers that the version
+// does not know are passed over as the servers do; Load.Ignored names them. A
+// request with both
 // Content-Length and chunked framing is taken as chunked, and an Expect header
 // other than 100-continue is answered with 417, by the HTTP library.
 package emulator

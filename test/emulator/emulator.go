@@ -15,15 +15,15 @@ import (
 
 // Emulator is a running cluster. Its methods may be called from any goroutine.
 type Emulator struct {
-	opt Options
-	// profile never changes.
-	profile profile
+	opt     Options
+	profile *profile
 	cat     *catalog
 	faults  *faultSet
 	rec     *recorder
 	logs    *errorLogs
 	fes     []*node
 	bes     []*node
+	coord   coordinators
 	dead    *deadEnd
 	master  atomic.Int64
 	ctx     context.Context //nolint:containedctx // it is the life of the cluster
@@ -40,6 +40,7 @@ type node struct {
 	public  string // host:port it tells clients
 	handler http.Handler
 	turn    atomic.Int64 // round robin of an FE
+	streams streams      // of a BE: the transactions of StarRocks' interface
 
 	mu sync.Mutex
 	ln *listener
@@ -48,12 +49,12 @@ type node struct {
 
 // Start starts a cluster. The caller must Close it.
 func Start(opt Options) (*Emulator, error) {
-	p, err := profileOf(opt.Version)
+	p, err := profileOf(opt.Dialect, opt.Version)
 	if err != nil {
 		return nil, err
 	}
-	e := &Emulator{opt: opt.withDefaults(), profile: p}
-	e.cat = newCatalog(&e.opt)
+	e := &Emulator{opt: opt.withDefaults(p), profile: p, coord: coordinators{be: map[string]int{}}}
+	e.cat = newCatalog(&e.opt, p)
 	e.faults = newFaultSet(e.opt.Seed, e.opt.Injector)
 	e.rec = newRecorder(e.opt.KeepRecords)
 	e.logs = newErrorLogs()

@@ -22,10 +22,14 @@ type errorLogs struct {
 func newErrorLogs() *errorLogs { return &errorLogs{texts: map[string]string{}} }
 
 // put stores the page of one load and returns the name of its file.
-func (l *errorLogs) put(loadID, text string) string {
+func (l *errorLogs) put(loadID string, page *errorPage) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	text := page.text.String()
 	name := fmt.Sprintf("__shard_%d/error_log_insert_stmt_%s", l.next%1024, loadID)
+	if page.starrocks {
+		name = "error_log_" + strings.ReplaceAll(loadID, "-", "_")
+	}
 	l.next++
 	l.files = append(l.files, name)
 	l.texts[name] = text
@@ -45,8 +49,9 @@ func (l *errorLogs) get(name string) (string, bool) {
 
 // errorPage collects the bad rows of one load.
 type errorPage struct {
-	rows int
-	text strings.Builder
+	starrocks bool
+	rows      int
+	text      strings.Builder
 }
 
 func (p *errorPage) add(reason, src string) {
@@ -55,8 +60,12 @@ func (p *errorPage) add(reason, src string) {
 		if len(src) > 64<<10 { // the server caps the file, not the row
 			src = src[:64<<10]
 		}
+		if p.starrocks {
+			fmt.Fprintf(&p.text, "Error: %s. Row: %s\n", starrocksReasons.Replace(reason), src)
+			return
+		}
 		fmt.Fprintf(&p.text, "Reason: %s. src line [%s]; \n", reason, src)
-	case p.rows == maxErrorRows+1:
+	case p.rows == maxErrorRows+1 && !p.starrocks:
 		p.text.WriteString("TOO MUCH ERROR! already reach 50. show no more next error.\n")
 	}
 }

@@ -28,9 +28,13 @@ type exchange struct {
 	r   *http.Request
 	rec *Request
 
-	db, table, label string
-	txn              int64
+	db, table, label, op string
+	txn                  int64
+	challenge            bool // the answer asks for an account
 }
+
+// basicChallenge is what FEs of StarRocks say with HTTP 401.
+const basicChallenge = `Basic realm=""`
 
 func (e *Emulator) serve(n *node, handle func(*exchange)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -62,16 +66,6 @@ func (x *exchange) clientIP() string {
 	host, _, _ := net.SplitHostPort(x.r.RemoteAddr)
 	return host
 }
-
-func accessDenied(user, ip, password string) string {
-	using := "YES"
-	if password == "" {
-		using = "NO"
-	}
-	return fmt.Sprintf("Access denied for user '%s@%s' (using password: %s)", user, ip, using)
-}
-
-const needLoad = "Access denied; you need (at least one of) the (LOAD) privilege(s) for this operation"
 
 // take takes the connection away from the HTTP server.
 func (x *exchange) take() (*conn, *bufio.Reader, bool) {
@@ -147,6 +141,9 @@ func (x *exchange) count(n int64) { x.e.rec.body(x.rec, n, strings.HasPrefix(x.n
 // answer writes a plain answer.
 func (x *exchange) answer(status int, contentType string, body []byte) {
 	h := x.w.Header()
+	if x.challenge {
+		h.Set("WWW-Authenticate", basicChallenge)
+	}
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	x.w.WriteHeader(status)
@@ -178,6 +175,9 @@ func (x *exchange) rawAnswer(status int, contentType, location string, body []by
 	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\nDate: %s\r\n", status, http.StatusText(status), time.Now().UTC().Format(http.TimeFormat))
 	if location != "" {
 		fmt.Fprintf(&b, "Location: %s\r\n", location)
+	}
+	if x.challenge {
+		b.WriteString("WWW-Authenticate: " + basicChallenge + "\r\n")
 	}
 	fmt.Fprintf(&b, "Content-Type: %s\r\nContent-Length: %d\r\n", contentType, len(body))
 	if policy != KeepAfterRedirect {
@@ -262,7 +262,7 @@ func (x *exchange) at(p Point) (Fault, verdict) {
 }
 
 func (x *exchange) pick(p Point) (Fault, bool) {
-	return x.e.faults.pick(x.e.ctx, Exchange{Point: p, Server: x.n.name, DB: x.db, Table: x.table, Label: x.label, TxnID: x.txn})
+	return x.e.faults.pick(x.e.ctx, Exchange{Point: p, Server: x.n.name, DB: x.db, Table: x.table, Label: x.label, Op: x.op, TxnID: x.txn})
 }
 
 func (x *exchange) do(f Fault) verdict {

@@ -32,14 +32,26 @@ const (
 	BEAfterCommit Point = "be.after-commit"
 	// BEAnswer is the moment before a BE answers a load, good or bad.
 	BEAnswer Point = "be.answer"
-	// TwoPhase is a _stream_load_2pc request at a BE, before it is done.
+	// TwoPhase is a _stream_load_2pc request at a BE, before it is done; with
+	// StarRocks a request to /api/transaction other than a load, at the node that
+	// does it, FE or BE.
 	TwoPhase Point = "be.2pc"
-	// TwoPhaseAnswer is the moment before a BE answers it: what was asked for is done.
+	// TwoPhaseAnswer is the moment before the answer to such a request, good or
+	// bad. What it asked for has been done.
 	TwoPhaseAnswer Point = "be.2pc-answer"
 	// StateQuery is a get_load_state request at an FE.
 	StateQuery Point = "state"
 	// CancelCall is a _cancel request at an FE, before it is done.
 	CancelCall Point = "cancel"
+)
+
+// The words that Op may hold.
+const (
+	opLoad     = "load"
+	opBegin    = "begin"
+	opPrepare  = "prepare"
+	opCommit   = "commit"
+	opRollback = "rollback"
 )
 
 var points = []Point{FEBeforeAnswer, FERedirect, BEHeaders, BEBegin, BEBody, BEBeforeCommit, BEAfterCommit, BEAnswer, TwoPhase, TwoPhaseAnswer, StateQuery, CancelCall}
@@ -120,9 +132,11 @@ type Fault struct {
 	// Times is how often it happens; 0 is without end. Skip is how many
 	// matching exchanges pass first.
 	Times, Skip int
-	// DB, Table and Label restrict it to matching exchanges. A trailing * in
-	// Label matches any rest. Empty matches all.
-	DB, Table, Label string
+	// DB, Table, Label and Op restrict it to matching exchanges. A trailing * in
+	// Label matches any rest. Empty matches all. Op is what is asked for: load,
+	// the commit and abort of _stream_load_2pc, or the begin, load, prepare, commit
+	// and rollback of StarRocks' /api/transaction.
+	DB, Table, Label, Op string
 	// Probability that it happens at a match, in (0, 1]; 0 means 1.
 	Probability float64
 
@@ -153,8 +167,8 @@ type Exchange struct {
 	Point Point
 	// Server is "fe1", "fe2", ..., "be1", ...
 	Server string
-	// DB, Table and Label as far as they are known.
-	DB, Table, Label string
+	// DB, Table and Label as far as they are known; Op as in Fault.
+	DB, Table, Label, Op string
 	// TxnID is 0 before the begin.
 	TxnID int64
 }

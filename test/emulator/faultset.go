@@ -96,7 +96,7 @@ func (s *faultSet) pick(ctx context.Context, e Exchange) (Fault, bool) {
 
 func (i *Injected) strikes(e Exchange) bool {
 	f := i.fault
-	if f.At != e.Point || f.DB != "" && f.DB != e.DB || f.Table != "" && f.Table != e.Table {
+	if f.At != e.Point || f.DB != "" && f.DB != e.DB || f.Table != "" && f.Table != e.Table || f.Op != "" && f.Op != e.Op {
 		return false
 	}
 	if prefix, glob := strings.CutSuffix(f.Label, "*"); f.Label != "" {

@@ -11,7 +11,7 @@ import (
 //
 //	point:key=value,key=value,...
 //
-// with the keys do (required), times, skip, db, table, label, p (probability),
+// with the keys do (required), times, skip, db, table, label, op, p (probability),
 // keep, commit-after, for, bytes, status, body, content-type, location and message.
 // Values with commas are put in double quotes, with \" and \\ inside.
 //
@@ -71,6 +71,8 @@ func (f *Fault) set(key, value string) (err error) {
 		f.Table = value
 	case "label":
 		f.Label = value
+	case "op":
+		f.Op = value
 	case "p":
 		f.Probability, err = strconv.ParseFloat(value, 64)
 	case "keep":
@@ -113,6 +115,7 @@ func (f Fault) String() string {
 	add("db", f.DB, f.DB != "")
 	add("table", f.Table, f.Table != "")
 	add("label", f.Label, f.Label != "")
+	add("op", f.Op, f.Op != "")
 	add("p", strconv.FormatFloat(f.Probability, 'g', -1, 64), f.Probability > 0)
 	add("keep", "true", f.Keep)
 	add("commit-after", f.CommitAfter.String(), f.CommitAfter > 0)

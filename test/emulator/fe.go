@@ -21,7 +21,15 @@ func (e *Emulator) serveFE(x *exchange) {
 		x.springError(http.StatusBadRequest)
 		return
 	}
-	for _, route := range feRoutes {
+	routes := feRoutes
+	if e.profile.starrocks() {
+		if len(seg) == 3 && seg[0] == "api" && seg[1] == "transaction" {
+			x.starrocksTxn(seg[2])
+			return
+		}
+		routes = starrocksRoutes
+	}
+	for _, route := range routes {
 		if len(seg) == route.length && seg[0] == "api" && seg[len(seg)-1] == route.last {
 			if x.r.Method != route.method && (x.r.Method != http.MethodHead || route.method != http.MethodGet) {
 				x.springError(http.StatusMethodNotAllowed)
@@ -40,12 +48,16 @@ func (e *Emulator) serveFE(x *exchange) {
 	x.springError(http.StatusNotFound)
 }
 
-var feRoutes = []struct {
+// route is a call: the method, and how many segments the path has and the last of
+// them.
+type route struct {
 	method string
 	length int
 	last   string
 	handle func(*exchange)
-}{
+}
+
+var feRoutes = []route{
 	{http.MethodPut, 4, "_stream_load", (*exchange).feLoad},
 	{http.MethodPut, 4, "_stream_load_2pc", (*exchange).fe2PC},
 	{http.MethodPut, 3, "_stream_load_2pc", (*exchange).fe2PC},
@@ -131,7 +143,7 @@ func (x *exchange) login() (*User, bool) {
 	}
 	u := x.e.opt.user(name, password)
 	if u == nil {
-		x.entity(unauthorized("errCode = 2, detailMessage = " + accessDenied(name, x.clientIP(), password)))
+		x.entity(unauthorized("errCode = 2, detailMessage = " + x.e.profile.accessDenied(name, x.clientIP(), password)))
 		return nil, false
 	}
 	return u, true
@@ -152,7 +164,7 @@ func (x *exchange) location(host, path, query string) string {
 }
 
 func (x *exchange) feLoad() {
-	x.label = x.r.Header.Get("label")
+	x.label, x.op = x.r.Header.Get("label"), opLoad
 	if f, v := x.at(FEBeforeAnswer); v == over {
 		return
 	} else if v == special {
@@ -180,7 +192,7 @@ func (x *exchange) feLoad() {
 	case x.table == "":
 		x.failed("No table selected.")
 	case !u.mayLoad(x.db):
-		x.failed(needLoad)
+		x.failed(x.e.profile.needLoad())
 	case mode != "" && mode != offMode && !x.groupTarget():
 	default:
 		x.redirectToBE()
@@ -244,6 +256,7 @@ func (e *Emulator) pickBE(fe *node) *node {
 }
 
 func (x *exchange) fe2PC() {
+	x.label, x.op = x.r.Header.Get("label"), strings.ToLower(x.r.Header.Get("txn_operation"))
 	if f, v := x.at(FEBeforeAnswer); v == over {
 		return
 	} else if v == special {

@@ -14,13 +14,17 @@ func (x *exchange) feBootstrap() {
 }
 
 func (x *exchange) feHealth() {
+	x.entity(success(map[string]any{"total_backend_num": len(x.e.bes), "online_backend_num": x.e.upBEs()}))
+}
+
+func (e *Emulator) upBEs() int {
 	up := 0
-	for _, n := range x.e.bes {
+	for _, n := range e.bes {
 		if n.isUp() {
 			up++
 		}
 	}
-	x.entity(success(map[string]any{"total_backend_num": len(x.e.bes), "online_backend_num": up}))
+	return up
 }
 
 func (x *exchange) feBackends() {

@@ -56,7 +56,7 @@ func (c *catalog) stateAnswer(name, label string) entity {
 	}
 	c.sweep(db)
 	if t := db.newest(label); t != nil {
-		return success(string(t.state))
+		return success(string(c.profile.stateName(t.state)))
 	}
 	return success(string(Unknown))
 }
@@ -79,7 +79,7 @@ func (x *exchange) feCancel() {
 		return
 	}
 	if !u.mayLoad(x.db) {
-		x.entity(unauthorized("errCode = 2, detailMessage = " + needLoad))
+		x.entity(unauthorized("errCode = 2, detailMessage = " + x.e.profile.needLoad()))
 		return
 	}
 	x.entity(x.e.cat.cancelAnswer(x.db, x.label))
@@ -94,17 +94,8 @@ func (c *catalog) cancelAnswer(name, label string) entity {
 	}
 	t, err := c.byLabel(db, label, Prepare, Precommitted)
 	if err != nil {
-		return commonError(detail(err))
+		return commonError(c.profile.detail(err))
 	}
 	c.abort(t, "user cancel")
 	return success(nil)
-}
-
-// detail is the text of an error without the wrapping of a BE.
-func detail(err error) string {
-	_, text, ok := strings.Cut(err.Error(), "TStatus: ")
-	if !ok {
-		return err.Error()
-	}
-	return text
 }

@@ -10,9 +10,11 @@ import (
 // free ports of 127.0.0.1 with an empty catalog and the user root, who needs
 // no password.
 type Options struct {
-	// Version is the version of Doris to be: one of Versions, with or without a
-	// patch level. Default: DefaultVersion. See the package documentation for
-	// what differs.
+	// Dialect is whose servers to be. Default: Doris.
+	Dialect Dialect
+	// Version is the version of them: one of Versions, with or without a patch
+	// level. Default: DefaultVersion. See the package documentation for what
+	// differs.
 	Version string
 
 	// FEs and BEs are the numbers of nodes; 0 means 1. The first FE is the
@@ -56,23 +58,25 @@ type Options struct {
 	// NoTrailingQuery leaves out the "?" at the end of the Location header.
 	NoTrailingQuery bool
 
-	// LabelKeepMax is how long a finished label is remembered. Default 12h;
-	// negative: for ever.
+	// LabelKeepMax is how long a finished label is remembered. Default 12h, with
+	// StarRocks 72h; negative: for ever.
 	LabelKeepMax time.Duration
 	// LabelKeepCount is how many finished transactions of a database are
-	// remembered. Default 2000; negative: all.
+	// remembered. Default 2000, with StarRocks 1000; negative: all.
 	LabelKeepCount int
 	// MaxRunningTxns bounds the transactions in PREPARE or PRECOMMITTED of a
 	// database. Default 1000; negative: no bound.
 	MaxRunningTxns int
 	// DefaultTimeout is the timeout of a transaction whose load has no header
-	// timeout. Default 259200s.
+	// timeout. Default 259200s, with StarRocks 600s.
 	DefaultTimeout time.Duration
-	// PrecommitTimeout aborts a transaction that stays PRECOMMITTED. Default 1h.
+	// PrecommitTimeout aborts a transaction that stays PRECOMMITTED. Default 1h,
+	// with StarRocks 24h.
 	PrecommitTimeout time.Duration
 	// MaxBodyBytes and MaxJSONBytes are the limits streaming_load_max_mb and
-	// streaming_load_json_max_mb, in bytes. Defaults 10 GiB and 100 MiB. The
-	// second does not hold for loads with read_json_by_line.
+	// streaming_load_json_max_mb (StarRocks: streaming_load_max_batch_size_mb), in
+	// bytes. Defaults 10 GiB and 100 MiB. The second does not hold for loads with
+	// read_json_by_line (StarRocks: ignore_json_size).
 	MaxBodyBytes, MaxJSONBytes int64
 	// MaxPlainBytes bounds a body after its compression was taken off; the load
 	// fails when there is more. It is a limit of the emulator, which holds whole
@@ -113,7 +117,7 @@ type User struct {
 	Load []string
 }
 
-func (o Options) withDefaults() Options {
+func (o Options) withDefaults(p *profile) Options {
 	if len(o.FEAddrs) == 0 {
 		o.FEAddrs = anyPorts("127.0.0.1", o.FEs)
 	}
@@ -126,10 +130,10 @@ func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	orDuration(&o.LabelKeepMax, 12*time.Hour)
-	orDuration(&o.DefaultTimeout, maxTimeout)
-	orDuration(&o.PrecommitTimeout, time.Hour)
-	orInt(&o.LabelKeepCount, 2000)
+	orDuration(&o.LabelKeepMax, p.labelKeep())
+	orDuration(&o.DefaultTimeout, p.timeout())
+	orDuration(&o.PrecommitTimeout, p.precommitTimeout())
+	orInt(&o.LabelKeepCount, p.labelKeepCount())
 	orInt(&o.MaxRunningTxns, 1000)
 	orInt(&o.KeepRecords, 100_000)
 	if o.MaxBodyBytes == 0 {

@@ -12,20 +12,26 @@ import (
 const (
 	deleteSign  = "__DORIS_DELETE_SIGN__"
 	sequenceCol = "__DORIS_SEQUENCE_COL__"
+	opColumn    = "__op" // of StarRocks: 0 is an upsert, 1 a delete
 )
 
 // plan is how the rows of a body become rows of the table.
 type plan struct {
-	sch    *schema        // nil: the first row decides (AutoCreate)
-	items  []sqlexpr.Item // header columns
-	source []string       // the fields of a source row, in order
-	target []target       // for each column of the table
-	del    target         // the delete sign
-	delAll bool           // merge_type DELETE
-	where  *sqlexpr.Expr
-	seq    target // overrides the sequence column of the table
-	hasSeq bool
-	hidden []string
+	profile *profile
+	sch     *schema        // nil: the first row decides (AutoCreate)
+	items   []sqlexpr.Item // header columns
+	source  []string       // the fields of a source row, in order
+	target  []target       // for each column of the table
+	del     target         // the delete sign
+	delAll  bool           // merge_type DELETE
+	where   *sqlexpr.Expr
+	seq     target // overrides the sequence column of the table
+	hasSeq  bool
+	hidden  []string
+	// partial: columns that the load does not name keep their value. The others
+	// are the same for all rows, or with flexible those that each row has.
+	partial, flexible bool
+	cond              int // see batch
 
 	strict bool
 	ratio  float64
@@ -42,6 +48,8 @@ type target struct {
 	expr  *sqlexpr.Expr
 }
 
+func (t target) none() bool { return t.field < 0 && t.expr == nil }
+
 var noTarget = target{field: -1}
 
 // defaultZone is the time zone of a cluster that nobody configured.
@@ -51,8 +59,12 @@ var defaultZone = time.FixedZone("+08:00", 8*3600)
 // for bind when the table does not exist yet.
 func (l *load) plan() (*plan, error) {
 	s := l.spec
-	p := &plan{del: noTarget, seq: noTarget, zone: defaultZone}
-	for _, step := range []func(*loadSpec) error{p.refused, p.readers, p.limits, p.columns, p.conditions} {
+	p := &plan{profile: l.x.e.profile, del: noTarget, seq: noTarget, zone: defaultZone, cond: -1}
+	steps := []func(*loadSpec) error{p.refused, p.readers, p.limits, p.columns, p.conditions}
+	if l.x.e.profile.starrocks() {
+		steps = []func(*loadSpec) error{p.starrocksReaders, p.starrocksLimits, p.columns, p.starrocksConditions}
+	}
+	for _, step := range steps {
 		if err := step(s); err != nil {
 			return nil, err
 		}
@@ -178,6 +190,10 @@ func (p *plan) limits(s *loadSpec) error {
 	if zone == "" {
 		zone = h.Get("time_zone")
 	}
+	return p.timeZone(zone)
+}
+
+func (p *plan) timeZone(zone string) error {
 	if zone == "" {
 		return nil
 	}
@@ -218,6 +234,9 @@ func timezone(text string) (*time.Location, error) {
 // columns reads the header columns.
 func (p *plan) columns(s *loadSpec) error {
 	text := s.h.Get("columns")
+	if text == "" && p.profile.starrocks() {
+		return nil
+	}
 	if text == "" {
 		for name := range strings.SplitSeq(s.h.Get("hidden_columns"), ",") {
 			if name = strings.TrimSpace(name); name != "" {

@@ -12,7 +12,43 @@ func (p *plan) resolve(s *loadSpec) error {
 	if err := p.partitions(s); err != nil {
 		return err
 	}
-	p.sources()
+	p.sources(s)
+	if err := p.targets(); err != nil {
+		return err
+	}
+	for _, cond := range []*sqlexpr.Expr{p.where, p.merge} {
+		if cond == nil {
+			continue
+		}
+		if err := p.known(cond, true); err != nil {
+			return err
+		}
+	}
+	check := p.dorisTable
+	if p.profile.starrocks() {
+		check = p.starrocksTable
+	}
+	if err := check(s); err != nil {
+		return err
+	}
+	for i, c := range p.sch.cols {
+		if p.target[i].none() && c.NotNull && c.Default == nil && !p.partial {
+			return analysis("Column has no default value. column: %s", c.Name)
+		}
+	}
+	p.csv.Width = len(p.source)
+	p.json.Columns = p.source
+	p.json.NotNull = make([]bool, len(p.source))
+	for i, c := range p.sch.cols {
+		if f := p.target[i].field; f >= 0 {
+			p.json.NotNull[f] = c.NotNull
+		}
+	}
+	return nil
+}
+
+// targets says where the value of each column comes from.
+func (p *plan) targets() error {
 	p.target = make([]target, len(p.sch.cols))
 	for i, c := range p.sch.cols {
 		p.target[i] = noTarget
@@ -20,8 +56,10 @@ func (p *plan) resolve(s *loadSpec) error {
 			p.target[i].field = f
 		}
 	}
-	p.del.field = p.field(deleteSign)
-	p.seq.field = p.field(sequenceCol)
+	p.del.field = p.field(p.profile.deleteColumn())
+	if !p.profile.starrocks() {
+		p.seq.field = p.field(sequenceCol)
+	}
 	for _, item := range p.items {
 		if item.Expr == nil {
 			continue
@@ -33,45 +71,26 @@ func (p *plan) resolve(s *loadSpec) error {
 		switch i, ok := p.sch.lookup(item.Name); {
 		case ok:
 			p.target[i] = to
-		case strings.EqualFold(item.Name, deleteSign):
+		case strings.EqualFold(item.Name, p.profile.deleteColumn()):
 			p.del = to
-		case strings.EqualFold(item.Name, sequenceCol):
+		case strings.EqualFold(item.Name, sequenceCol) && !p.profile.starrocks():
 			p.seq = to
 		default:
 			return analysis("Unknown column '%s' in '%s'", item.Name, p.sch.Name)
 		}
 	}
-	for i, c := range p.sch.cols {
-		if t := p.target[i]; t.field < 0 && t.expr == nil && c.NotNull && c.Default == nil {
-			return analysis("Column has no default value. column: %s", c.Name)
-		}
-	}
-	for _, cond := range []*sqlexpr.Expr{p.where, p.merge} {
-		if cond == nil {
-			continue
-		}
-		if err := p.known(cond, true); err != nil {
-			return err
-		}
-	}
+	return nil
+}
+
+// dorisTable checks what only tables of some models can do.
+func (p *plan) dorisTable(s *loadSpec) error {
 	if p.sch.Model != Unique && (p.delAll || p.merge != nil) {
 		return analysis("load by MERGE or DELETE is only supported in unique tables.")
 	}
-	if p.sch.Model != Unique && (p.del.field >= 0 || p.del.expr != nil) {
+	if p.sch.Model != Unique && !p.del.none() {
 		return analysis("Unknown column '%s' in '%s'", deleteSign, p.sch.Name)
 	}
-	if err := p.sequence(s); err != nil {
-		return err
-	}
-	p.csv.Width = len(p.source)
-	p.json.Columns = p.source
-	p.json.NotNull = make([]bool, len(p.source))
-	for i, c := range p.sch.cols {
-		if f := p.target[i].field; f >= 0 {
-			p.json.NotNull[f] = c.NotNull
-		}
-	}
-	return nil
+	return p.sequence(s)
 }
 
 func (p *plan) partitions(s *loadSpec) error {
@@ -87,10 +106,13 @@ func (p *plan) partitions(s *loadSpec) error {
 
 // sources lists the fields of a source row: the plain names of the header
 // columns, or every column of the table and the hidden ones asked for.
-func (p *plan) sources() {
+func (p *plan) sources(s *loadSpec) {
 	if p.items == nil {
 		for _, c := range p.sch.cols {
 			p.source = append(p.source, c.Name)
+		}
+		if p.profile.starrocks() && p.sch.Model == Primary && s.format == "json" {
+			p.source = append(p.source, opColumn)
 		}
 		p.source = append(p.source, p.hidden...)
 		return
@@ -127,7 +149,7 @@ func (p *plan) known(e *sqlexpr.Expr, columns bool) error {
 // sequence settles the sequence column of the load.
 func (p *plan) sequence(s *loadSpec) error {
 	name := s.h.Get("function_column.sequence_col")
-	hidden := p.seq.field >= 0 || p.seq.expr != nil
+	hidden := !p.seq.none()
 	switch {
 	case name == "" && !hidden:
 		return nil

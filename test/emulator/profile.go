@@ -1,44 +1,66 @@
 package emulator
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
-// DefaultVersion is the version of Doris that the emulator is when
-// Options.Version is empty.
-const DefaultVersion = "3.1"
+// Dialect is whose servers the emulator is.
+type Dialect string
+
+// The dialects.
+const (
+	Doris     Dialect = "doris"
+	StarRocks Dialect = "starrocks"
+)
+
+// DefaultVersion is the version that the emulator is when Options.Version is
+// empty; "" for a dialect that there is not.
+func DefaultVersion(d Dialect) string {
+	return map[Dialect]string{"": "3.1", Doris: "3.1", StarRocks: "3.5"}[d]
+}
 
 // Versions lists what Options.Version may name, the oldest first. A patch level
 // can be added, as in 3.0.4; without it the newest of the line is meant.
-func Versions() []string { return slices.Clone(dorisLines) }
+func Versions(d Dialect) []string {
+	if d == StarRocks {
+		return []string{"2.3", "2.5", "3.0", "3.1", "3.2", "3.3", "3.4", "3.5", "4.0"}
+	}
+	return []string{"1.2", "2.0", "2.1", "3.0", "3.1", "4.0", master}
+}
 
-var dorisLines = []string{"1.2", "2.0", "2.1", "3.0", "3.1", "4.0", master}
-
-// master is the version that is not released yet.
+// master is the Doris that is not released yet.
 const master = "master"
 
-// profile says what the chosen version of the servers does where versions
-// differ.
+// profile says what the chosen version of the servers does where dialects and
+// versions differ. It never changes.
 type profile struct {
-	name string
-	v    [3]int // major, minor, patch; newest stands for "the last of its line"
+	dialect Dialect
+	name    string
+	v       [3]int // major, minor, patch; newest stands for "the last of its line"
+	label   *regexp.Regexp
 }
 
 // newest is above every number in a version.
 const newest = 1 << 30
 
-// profileOf finds the profile of a version; "" is DefaultVersion.
-func profileOf(version string) (profile, error) {
+// profileOf finds the profile of a version; "" is the default.
+func profileOf(d Dialect, version string) (*profile, error) {
+	if d == "" {
+		d = Doris
+	}
+	if d != Doris && d != StarRocks {
+		return nil, fmt.Errorf("unknown dialect %q, want %s or %s", d, Doris, StarRocks)
+	}
 	if version == "" {
-		version = DefaultVersion
+		version = DefaultVersion(d)
 	}
-	if version == master {
-		return profile{name: master, v: [3]int{newest, newest, newest}}, nil
-	}
-	p := profile{name: version, v: [3]int{2: newest}}
+	p := &profile{dialect: d, name: version, v: [3]int{2: newest}}
 	parts := strings.Split(version, ".")
 	bad := len(parts) < 2 || len(parts) > 3
 	for i, part := range parts {
@@ -49,26 +71,125 @@ func profileOf(version string) (profile, error) {
 		}
 		p.v[i] = int(n)
 	}
-	if bad || !slices.Contains(dorisLines, strings.Join(parts[:2], ".")) {
-		return profile{}, fmt.Errorf("unknown version %q, want one of %s, with or without a patch level", version, strings.Join(dorisLines, ", "))
+	lines := Versions(d)
+	switch {
+	case version == master && slices.Contains(lines, master):
+		p.v = [3]int{newest, newest, newest}
+	case bad, !slices.Contains(lines, strings.Join(parts[:2], ".")):
+		return nil, fmt.Errorf("unknown version %q of %s, want one of %s, with or without a patch level", version, d, strings.Join(lines, ", "))
 	}
+	p.label = regexp.MustCompile(p.labelRegex())
 	return p, nil
 }
 
-// CheckServer says what is wrong with Version.
+// CheckServer says what is wrong with Dialect and Version.
 func (o Options) CheckServer() error {
-	_, err := profileOf(o.Version)
+	_, err := profileOf(o.Dialect, o.Version)
 	return err
 }
 
 // since says whether the version is this one or a later one.
-func (p profile) since(major, minor, patch int) bool {
+func (p *profile) since(major, minor, patch int) bool {
 	return slices.Compare(p.v[:], []int{major, minor, patch}) >= 0
 }
 
-// jsonCompression: BEs read compressed JSON since 3.0.5 (apache/doris#48990) and
-// refuse it at the header before.
-func (p profile) jsonCompression() bool { return p.since(3, 0, 5) }
+func (p *profile) starrocks() bool { return p.dialect == StarRocks }
 
-// zstd: compress_type zstd is newer than every release (apache/doris#64711).
-func (p profile) zstd() bool { return p.name == master }
+// labelRegex is what a label must match: FeNameFormat.java.
+func (p *profile) labelRegex() string {
+	if p.starrocks() {
+		return `^[-\w]{1,128}$`
+	}
+	return `^[-_A-Za-z0-9:]{1,128}$`
+}
+
+// jsonCompression: Doris BEs read compressed JSON since 3.0.5 (apache/doris#48990)
+// and refuse it at the header before; those of StarRocks since 3.2.7
+// (StarRocks/starrocks#44987), older ones do not know the header.
+func (p *profile) jsonCompression() bool {
+	if p.starrocks() {
+		return p.since(3, 2, 7)
+	}
+	return p.since(3, 0, 5)
+}
+
+// mergeCommit: enable_merge_commit and its kin, of StarRocks.
+func (p *profile) mergeCommit() bool { return p.starrocks() && p.since(3, 4, 0) }
+
+// txnInterface: /api/transaction, of StarRocks.
+func (p *profile) txnInterface() bool { return p.starrocks() && p.since(2, 4, 0) }
+
+// zstd: compress_type zstd is newer than every release of Doris
+// (apache/doris#64711).
+func (p *profile) zstd() bool { return p.name == master }
+
+// timeout is the life of a transaction whose load names none
+// (stream_load_default_timeout_second).
+func (p *profile) timeout() time.Duration {
+	if p.starrocks() {
+		return 600 * time.Second
+	}
+	return maxTimeout
+}
+
+// precommitTimeout: stream_load_default_precommit_timeout_second of Doris,
+// prepared_transaction_default_timeout_second of StarRocks.
+func (p *profile) precommitTimeout() time.Duration {
+	if p.starrocks() {
+		return 24 * time.Hour
+	}
+	return time.Hour
+}
+
+// labelKeep: streaming_label_keep_max_second of Doris, label_keep_max_second of
+// StarRocks.
+func (p *profile) labelKeep() time.Duration {
+	if p.starrocks() {
+		return 72 * time.Hour
+	}
+	return 12 * time.Hour
+}
+
+// labelKeepCount: label_num_threshold of Doris; StarRocks has a count too, which
+// is not sure to be this one.
+func (p *profile) labelKeepCount() int {
+	if p.starrocks() {
+		return 1000
+	}
+	return 2000
+}
+
+// dataQuality is the code of "too many filtered rows".
+func (p *profile) dataQuality() string {
+	if p.starrocks() {
+		return "INTERNAL_ERROR"
+	}
+	return "DATA_QUALITY_ERROR"
+}
+
+// deleteColumn is the pseudo column that says of each row whether it deletes.
+func (p *profile) deleteColumn() string {
+	if p.starrocks() {
+		return opColumn
+	}
+	return deleteSign
+}
+
+// checkModel refuses what the other dialect has.
+func (p *profile) checkModel(s *schema) error {
+	switch {
+	case s.Model == Primary && !p.starrocks():
+		return fmt.Errorf("the model %s is of StarRocks", Primary)
+	case s.SequenceColumn != "" && p.starrocks():
+		return errors.New("StarRocks has no sequence columns")
+	}
+	return nil
+}
+
+// stateName is how get_load_state names a state.
+func (p *profile) stateName(s State) State {
+	if p.starrocks() && s == Precommitted {
+		return Prepared
+	}
+	return s
+}

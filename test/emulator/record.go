@@ -44,14 +44,17 @@ type Load struct {
 	// State is the state of the transaction now; UNKNOWN without one.
 	State State `json:"state"`
 	// Rows of the body; Total = Loaded + Filtered + Unselected on success.
-	Total      int64     `json:"rows"`
-	Loaded     int64     `json:"loaded"`
-	Filtered   int64     `json:"filtered"`
-	Unselected int64     `json:"unselected"`
-	Bytes      int64     `json:"bytes"`
-	ErrorURL   string    `json:"error_url,omitempty"`
-	Start      time.Time `json:"start"`
-	End        time.Time `json:"end"`
+	Total      int64  `json:"rows"`
+	Loaded     int64  `json:"loaded"`
+	Filtered   int64  `json:"filtered"`
+	Unselected int64  `json:"unselected"`
+	Bytes      int64  `json:"bytes"`
+	ErrorURL   string `json:"error_url,omitempty"`
+	// Ignored are the headers that the servers passed over, in lower case: none
+	// that this dialect and version know, none of HTTP.
+	Ignored []string  `json:"ignored_headers,omitempty"`
+	Start   time.Time `json:"start"`
+	End     time.Time `json:"end"`
 	// Answered says that the whole answer was handed to the connection.
 	Answered bool `json:"answered"`
 

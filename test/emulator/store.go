@@ -11,8 +11,19 @@ import (
 // write is one row on its way into a table.
 type write struct {
 	vals []any
-	seq  any  // value of the sequence column, nil for none
-	del  bool // the row deletes its key
+	// set marks the columns that the row gives, in a partial update; the others
+	// keep the stored value, and vals has the value for a new key. nil: all.
+	set []bool
+	seq any  // value of the sequence column, nil for none
+	del bool // the row deletes its key
+}
+
+// batch is what a load leaves for its commit.
+type batch struct {
+	rows []write
+	// cond is the column that decides whether a row may replace the stored one
+	// (merge_condition of StarRocks); -1 for none.
+	cond int
 }
 
 // stored is a row of a table.
@@ -41,39 +52,30 @@ func newTable(s *schema) *table {
 
 func (t *table) count() int { return len(t.rows) - t.dead }
 
-// apply makes rows visible.
-func (t *table) apply(rows []write) {
-	for _, w := range rows {
+// apply makes the rows of a load visible; b may be nil.
+func (t *table) apply(b *batch) {
+	if b == nil {
+		return
+	}
+	for _, w := range b.rows {
 		if t.Model == Duplicate {
 			t.rows = append(t.rows, stored{vals: w.vals})
 			continue
 		}
 		key := keyOf(w.vals[:t.keys])
 		i, ok := t.byKey[key]
-		if !ok {
+		switch {
+		case !ok:
 			t.byKey[key] = len(t.rows)
 			t.rows = append(t.rows, stored{vals: w.vals, seq: w.seq, gone: w.del})
 			if w.del {
 				t.dead++
 			}
-			continue
+		case t.Model == Aggregate:
+			t.aggregate(&t.rows[i], w)
+		default:
+			t.upsert(&t.rows[i], w, b.cond)
 		}
-		old := &t.rows[i]
-		if t.Model == Aggregate {
-			t.aggregate(old, w)
-			continue
-		}
-		if w.seq != nil && old.seq != nil && compare(w.seq, old.seq) < 0 {
-			continue
-		}
-		if old.gone != w.del {
-			if w.del {
-				t.dead++
-			} else {
-				t.dead--
-			}
-		}
-		*old = stored{vals: w.vals, seq: w.seq, gone: w.del}
 	}
 }
 

@@ -12,11 +12,13 @@ import (
 // Model is the data model of a table.
 type Model string
 
-// The data models. In an AGGREGATE table only REPLACE and SUM are known.
+// The data models. In an AGGREGATE table only REPLACE and SUM are known. PRIMARY
+// is of StarRocks.
 const (
 	Duplicate Model = "DUPLICATE"
 	Unique    Model = "UNIQUE"
 	Aggregate Model = "AGGREGATE"
+	Primary   Model = "PRIMARY"
 )
 
 // Table declares a table.
@@ -25,7 +27,7 @@ type Table struct {
 	Name     string `json:"name"`
 	// Model: default DUPLICATE.
 	Model Model `json:"model"`
-	// Keys are the key columns of UNIQUE and AGGREGATE tables, the first
+	// Keys are the key columns of UNIQUE, PRIMARY and AGGREGATE tables, the first
 	// columns of the table in order.
 	Keys    []string `json:"keys"`
 	Columns []Column `json:"columns"`
@@ -80,7 +82,7 @@ func newSchema(t Table) (*schema, error) {
 	if !namePattern.MatchString(t.Database) || !namePattern.MatchString(t.Name) {
 		fail("bad database or table name")
 	}
-	if s.Model != Duplicate && s.Model != Unique && s.Model != Aggregate {
+	if s.Model != Duplicate && s.Model != Unique && s.Model != Aggregate && s.Model != Primary {
 		fail("unknown model %q", t.Model)
 	}
 	if len(t.Columns) == 0 {

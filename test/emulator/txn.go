@@ -2,8 +2,6 @@ package emulator
 
 import (
 	"cmp"
-	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -17,17 +15,20 @@ const (
 	Unknown      State = "UNKNOWN"
 	Prepare      State = "PREPARE"
 	Precommitted State = "PRECOMMITTED"
-	Committed    State = "COMMITTED"
-	Visible      State = "VISIBLE"
-	Aborted      State = "ABORTED"
+	// Prepared is how StarRocks names PRECOMMITTED.
+	Prepared  State = "PREPARED"
+	Committed State = "COMMITTED"
+	Visible   State = "VISIBLE"
+	Aborted   State = "ABORTED"
 )
 
-// jobStatus is the ExistingJobStatus of a label whose transaction is in s.
-func (s State) jobStatus() string {
-	switch s {
-	case Committed, Visible:
+// jobStatus is the ExistingJobStatus of a label whose transaction is in s
+// (LabelAlreadyUsedException.java).
+func (p *profile) jobStatus(s State) string {
+	switch {
+	case s == Committed, s == Visible:
 		return "FINISHED"
-	case Precommitted:
+	case s == Precommitted && !p.starrocks():
 		return "PRECOMMITTED"
 	}
 	return "RUNNING"
@@ -49,39 +50,14 @@ type txn struct {
 	precommit     time.Time
 	timeout       time.Duration
 
-	staged    []write
-	ready     bool      // staged is complete, it can be committed
-	twoPhase  bool      // its load ends with PRECOMMITTED
-	commitAt  time.Time // a commit, or the first phase of one, that lands by itself
-	visibleAt time.Time // zero with hold: by PublishLabel only
-	hold      bool      // committed, but must not become visible before visibleAt
+	staged    *batch
+	ready     bool          // staged is complete, it can be committed
+	twoPhase  bool          // its load ends with PRECOMMITTED
+	prepared  time.Duration // how long it may stay PRECOMMITTED; 0: as the Options say
+	commitAt  time.Time     // a commit, or the first phase of one, that lands by itself
+	visibleAt time.Time     // zero with hold: by PublishLabel only
+	hold      bool          // committed, but must not become visible before visibleAt
 }
-
-// feError is a refusal of the FE: the name of the status code and its text.
-type feError struct{ code, text string }
-
-func (e *feError) Error() string {
-	return "[" + e.code + "]TStatus: errCode = 2, detailMessage = " + e.text
-}
-
-func analysis(format string, args ...any) *feError {
-	return &feError{"ANALYSIS_ERROR", fmt.Sprintf(format, args...)}
-}
-
-// labelUsed says that a label has a transaction that is not aborted.
-type labelUsed struct {
-	label string
-	id    int64
-	state State
-}
-
-func (e *labelUsed) Error() string {
-	return fmt.Sprintf("[LABEL_ALREADY_EXISTS]TStatus: errCode = 2, detailMessage = Label [%s] has already been used, relate to txn [%d]", e.label, e.id)
-}
-
-const labelRegex = `^[-_A-Za-z0-9:]{1,128}$`
-
-var labelPattern = regexp.MustCompile(labelRegex)
 
 // begin starts a transaction. The caller has checked the user, the database
 // and the table; tab may be nil for a table that the load will create.
@@ -89,8 +65,8 @@ func (c *catalog) begin(db *database, tab *table, label string, be int, timeout 
 	if timeout < time.Second || timeout > maxTimeout {
 		return nil, analysis("Invalid timeout: %d. Timeout should between 1 and 259200 seconds", int64(timeout/time.Second))
 	}
-	if !labelPattern.MatchString(label) {
-		return nil, analysis("Label format error. regex: %s, label: %s", labelRegex, label)
+	if !c.profile.label.MatchString(label) {
+		return nil, analysis("Label format error. regex: %s, label: %s", c.profile.label, label)
 	}
 	c.sweep(db)
 	for _, old := range db.labels[label] {
@@ -203,7 +179,7 @@ func (c *catalog) sweep(db *database) {
 	var late []*txn
 	for _, t := range db.running {
 		switch {
-		case t.state == Precommitted && now.Sub(t.precommit) > c.opt.PrecommitTimeout,
+		case t.state == Precommitted && now.Sub(t.precommit) > cmp.Or(t.prepared, c.opt.PrecommitTimeout),
 			t.state == Prepare && now.Sub(t.begin) > t.timeout && (t.commitAt.IsZero() || t.commitAt.After(now)):
 			c.abort(t, "timeout by txn manager")
 		case t.state == Prepare && !t.commitAt.IsZero() && !t.commitAt.After(now):

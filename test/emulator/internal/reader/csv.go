@@ -20,10 +20,15 @@ type CSV struct {
 	TrimDoubleQuotes bool
 	// EmptyAsNull turns empty fields into NULL.
 	EmptyAsNull bool
+	// TrimSpace takes spaces off both ends of each field, inside of the quotes too.
+	TrimSpace bool
 	// Skip is the number of lines to leave out at the beginning.
 	Skip int
 	// Width is the number of fields a row must have; 0 accepts any.
 	Width int
+	// WidthText words the reason of a row with another number of fields; nil: as
+	// Doris.
+	WidthText func(got int) string
 }
 
 func (c CSV) defaults() CSV {
@@ -142,7 +147,11 @@ func (c CSV) row(line []byte) Row {
 			row.Cells = append(row.Cells, c.cell(row.Src[from:to]))
 		}, nil)
 	}
-	if c.Width > 0 && len(row.Cells) != c.Width {
+	switch {
+	case c.Width == 0 || len(row.Cells) == c.Width:
+	case c.WidthText != nil:
+		row.Bad, row.Cells = c.WidthText(len(row.Cells)), nil
+	default:
 		than := "more than"
 		if len(row.Cells) < c.Width {
 			than = "less than"
@@ -155,6 +164,9 @@ func (c CSV) row(line []byte) Row {
 }
 
 func (c CSV) cell(f string) Cell {
+	if c.TrimSpace {
+		f = strings.Trim(f, " ")
+	}
 	keepMarks := c.Enclose == '"' && !c.TrimDoubleQuotes
 	enclosed := c.Enclose != 0 && len(f) >= 2 && f[0] == c.Enclose && f[len(f)-1] == c.Enclose
 	switch {
@@ -162,6 +174,9 @@ func (c CSV) cell(f string) Cell {
 		f = f[1 : len(f)-1]
 	case c.TrimDoubleQuotes && len(f) >= 2 && f[0] == '"' && f[len(f)-1] == '"':
 		f = f[1 : len(f)-1]
+	}
+	if c.TrimSpace && enclosed {
+		f = strings.Trim(f, " ")
 	}
 	if f == `\N` || f == "" && c.EmptyAsNull {
 		return Cell{Null: true}

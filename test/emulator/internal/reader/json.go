@@ -13,6 +13,13 @@ type JSON struct {
 	ByLine bool
 	// Strip: each document is an array of objects (strip_outer_array).
 	Strip bool
+	// Stream: the body is a row of documents with nothing or white space between
+	// them, as StarRocks reads it; with Strip it is one array. ByLine has no
+	// meaning then.
+	Stream bool
+	// Sparse: an object that has none of the columns is a row without values. It
+	// is a bad row otherwise.
+	Sparse bool
 	// Delimiter ends a line when ByLine is set; default "\n".
 	Delimiter string
 	// Root is the path to the value that holds the row (json_root).
@@ -39,7 +46,11 @@ func (j JSON) Read(body []byte, yield Yield) {
 	for i, name := range j.Columns {
 		j.index[name] = i
 	}
-	if !j.ByLine {
+	if j.Stream && !j.Strip {
+		j.stream(body, yield)
+		return
+	}
+	if !j.ByLine || j.Stream {
 		j.document(body, yield)
 		return
 	}
@@ -60,6 +71,28 @@ func trimBOM(doc []byte) []byte { return bytes.TrimPrefix(doc, []byte("\xef\xbb\
 
 func bad(doc []byte, format string, args ...any) Row {
 	return Row{Bad: fmt.Sprintf(format, args...), Src: string(doc)}
+}
+
+// stream reads documents until the body ends, or one of them cannot be read: the
+// reader does not know where the next one begins then.
+func (j JSON) stream(body []byte, yield Yield) {
+	body = trimBOM(body)
+	if !utf8.Valid(body) {
+		yield(bad(body, stage1, 10, "The input is not valid UTF-8"))
+		return
+	}
+	s := scanner{b: body}
+	for s.space(); s.i < len(body); s.space() {
+		from := s.i
+		value, err := s.raw()
+		switch {
+		case err != nil:
+			yield(bad(body[from:], stage1, 3, err))
+			return
+		case !j.document(value, yield):
+			return
+		}
+	}
 }
 
 // document reads one document. What follows its first value is ignored, as
@@ -198,7 +231,7 @@ func (j JSON) object(value []byte) Row {
 			return row
 		}
 	}
-	if !found && len(j.Columns) > 0 {
+	if !found && !j.Sparse && len(j.Columns) > 0 {
 		row.Bad = fmt.Sprintf("There is no column matching jsonpaths in the json file, columns:[%s], please check columns and jsonpaths:%s",
 			strings.Join(j.Columns, ", "), j.PathsText)
 	}
