@@ -227,6 +227,8 @@ func (r *reader) route(field string) *service.InterpolatedString {
 	}
 	if name, static := expr.Static(); static && isNoName(name) {
 		r.bad(field, "is %q; it must be a name, or an expression that gives one", name)
+	} else if err := streamload.CheckName(name); static && err != nil {
+		r.bad(field, "%w", err)
 	}
 	return expr
 }

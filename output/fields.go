@@ -9,20 +9,24 @@ func targetFields() []*service.ConfigField {
 		service.NewURLListField(fieldFEURLs).
 			Description("Addresses of the frontends (FE) with their HTTP port, for instance `http://fe1:8030`. An entry may hold several, separated by commas. Each load starts at a different one, and those that are down are passed over.").
 			Default([]any{}).
-			Example([]any{"http://fe1:8030", "http://fe2:8030"}),
+			Example([]any{"http://fe1:8030", "http://fe2:8030"}).
+			LintRule(addressesLint),
 		service.NewURLField(fieldURL).
 			Description("The address of a single frontend. Not used when `fe_urls` is set.").
 			Default("").
-			Example("http://localhost:8030"),
+			Example("http://localhost:8030").
+			LintRule(addressLint),
 		service.NewInterpolatedStringField(fieldDatabase).
 			Description("The database. It can depend on the message; a message for which it is empty or `null` fails.").
 			Example("shop").
-			Example(`${! meta("database") }`),
+			Example(`${! meta("database") }`).
+			LintRule(nameLint(fieldDatabase)),
 		service.NewInterpolatedStringField(fieldTable).
 			Description("The table. It can depend on the message: a batch becomes one load for each table, and each message gets the result of its own. A message for which it is empty or `null` fails. In the middle of a name a missing field becomes the text `null` unseen; `not_null()` makes such a message fail too.").
 			Example("orders").
 			Example("${! this.type }").
-			Example("events_${! this.type.not_null() }"),
+			Example("events_${! this.type.not_null() }").
+			LintRule(nameLint(fieldTable)),
 	}
 }
 
@@ -30,7 +34,8 @@ func connectionFields() []*service.ConfigField {
 	return []*service.ConfigField{
 		service.NewStringField(fieldUsername).
 			Description("The user, who needs the privilege to load into the table. It is sent to the frontends, and to the backends (BE) that they send us to.").
-			Default("root"),
+			Default("root").
+			LintRule(usernameLint),
 		service.NewStringField(fieldPassword).
 			Description("The password of the user.").
 			Default("").
@@ -92,6 +97,7 @@ func loadFields() []*service.ConfigField {
 			Description("More headers of Stream Load, for what has no field of its own, such as `load_to_single_tablet`. A header that a field of this output sends, and one that decides under which label rows are stored, is refused.").
 			Default(map[string]any{}).
 			Example(map[string]any{"load_to_single_tablet": "true", "send_batch_parallelism": "4"}).
+			LintRule(headersLint).
 			Advanced(),
 		service.NewStringAnnotatedEnumField(fieldGroupCommit, map[string]string{
 			"":               "The same as off_mode.",

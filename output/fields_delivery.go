@@ -22,6 +22,7 @@ func labelFields() []*service.ConfigField {
 			service.NewDurationField(fieldMaxAge).
 				Description("How long such a load is remembered, with a warning when it is forgotten; 0s sets no bound. Time in which no frontend can be reached does not count. It should be longer than it takes the input to deliver again. Doris itself forgets a label after 12 hours.").
 				Default("1h").
+				LintRule(boundLint(fieldLedger+"."+fieldMaxAge)).
 				Advanced(),
 		).Description("What is remembered, in memory, of loads whose outcome was unknown when their messages were failed. Messages with the same content that come again are looked up there first: those that turn out to be stored are acknowledged and not loaded a second time. What is stored of a batch that has to come again as a whole is remembered there too, for a few minutes, and these limits also bound what is remembered of messages that failed alone. Without `label` this ends with the process. With `group_commit` Doris makes the labels, and a load whose outcome is unknown cannot be looked up.").Advanced(),
 	}
@@ -42,10 +43,12 @@ func paceFields() []*service.ConfigField {
 		service.NewDurationField(fieldTimeout).
 			Description("The time that Doris has for one load, at least 1s; it is sent in whole seconds, rounded up. The output itself waits a little longer, so that Doris gives up first and says why. Keep `shutdown_timeout` of the pipeline larger than this, or loads are cut off when it stops.").
 			Default("5m").
-			Example("30s"),
+			Example("30s").
+			LintRule(positiveLint(fieldTimeout)),
 		service.NewDurationField(fieldConnectTimeout).
 			Description("How long it may take to open a connection, and the same again for TLS.").
 			Default("10s").
+			LintRule(positiveLint(fieldConnectTimeout)).
 			Advanced(),
 		service.NewIntField(fieldMaxInFlight).
 			Description("How many loads may run at the same time. With 1, batches are loaded one after the other, in their order.").
@@ -71,14 +74,17 @@ func backoffField(name, initial, most, elapsed, what, bound string) *service.Con
 		service.NewDurationField(fieldInitialInterval).
 			Description("The first wait.").
 			Default(initial).
+			LintRule(positiveLint(name+"."+fieldInitialInterval)).
 			Advanced(),
 		service.NewDurationField(fieldMaxInterval).
 			Description("The longest wait.").
 			Default(most).
+			LintRule(positiveLint(name+"."+fieldMaxInterval)).
 			Advanced(),
 		service.NewDurationField(fieldMaxElapsedTime).
 			Description(bound).
 			Default(elapsed).
+			LintRule(boundLint(name+"."+fieldMaxElapsedTime)).
 			Advanced(),
 	).Description(what).Advanced()
 }

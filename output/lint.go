@@ -188,6 +188,9 @@ root = [
   if this.label.or("") != "" && $grouped {
     "label cannot be used with group_commit %v, where Doris makes the labels".format(this.group_commit)
   },
+  if this.batching.period.or("") != "" && !this.batching.period.string().contains("${") && !this.batching.period.string().re_match("^[-+]?(0|(([0-9]+[.]?[0-9]*|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$") {
+    "batching.period is %v, which is no duration; write for instance 1s".format(this.batching.period.string().format_json(no_indent: true).string())
+  },
   if (this.batching.count.or(0) > 1 || this.batching.byte_size.or(0) > 0) && this.batching.period.or("") == "" {
     "batching has no period: the last messages wait for a batch that never fills, and a pipeline whose input ends does not; set one, for instance period: 1s"
   },

@@ -109,7 +109,7 @@ func TestMessagesWithoutATable(t *testing.T) {
 	}
 	require.Equal(t, `not_found: the table of the message is ""`, got[3])
 	require.Contains(t, got[4], "not_found: the table of the message cannot be worked out: ")
-	require.Contains(t, got[7], `not_found: load into shop.../x failed: the table name "../x" has a character in it that no name may have`)
+	require.Contains(t, got[7], `not_found: load into shop.../x failed: the table name is "../x", which no path can carry`)
 	require.Contains(t, got[8], "control character")
 	require.NotContains(t, got, 0)
 	require.Equal(t, 1, e.Count("shop", "a"))

@@ -135,22 +135,27 @@ func result(report Report, failure *Error, rejected []RowError) (Report, error) 
 	}
 }
 
+// CheckName says what is wrong with the name of a database or table, as the rest of a sentence; nil if nothing is. Names come from messages. An FE
+// takes the escapes out of the path before it puts it into its redirect, where "../other/t" would then lead to another database. No name may
+// have these letters anyway (fe FeNameFormat.java).
+func CheckName(name string) error {
+	switch {
+	case name == "":
+		return errors.New("is empty")
+	case name == "." || strings.Contains(name, ".."):
+		return fmt.Errorf("is %.100q, which no path can carry", name)
+	case slices.ContainsFunc([]byte(name), func(b byte) bool { return b < ' ' || b == 0x7f }):
+		return fmt.Errorf("is %.100q, which has a control character in it", name)
+	case strings.ContainsAny(name, `/\?#%`):
+		return fmt.Errorf("is %.100q; no name may have one of / \\ ? # %% in it", name)
+	}
+	return nil
+}
+
 func (b Batch) validate(unlabelled bool) error {
 	for _, part := range [...]struct{ what, name string }{{"database", b.Database}, {"table", b.Table}} {
-		what, name := part.what, part.name
-		switch name {
-		case "":
-			return fmt.Errorf("the %s name is empty", what)
-		case ".", "..":
-			return fmt.Errorf("the %s name is %q, which no path can carry", what, name)
-		}
-		if slices.ContainsFunc([]byte(name), func(b byte) bool { return b < ' ' || b == 0x7f }) {
-			return fmt.Errorf("the %s name %.100q has a control character in it", what, name)
-		}
-		// Names come from messages. An FE takes the escapes out of the path before it puts it into its redirect, where "../other/t" would
-		// then lead to another database. No name may have these letters anyway (fe FeNameFormat.java).
-		if strings.ContainsAny(name, `/\?#%`) {
-			return fmt.Errorf("the %s name %.100q has a character in it that no name may have", what, name)
+		if err := CheckName(part.name); err != nil {
+			return fmt.Errorf("the %s name %w", part.what, err)
 		}
 	}
 	if unlabelled && b.Identity != "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/dorisload/benthos-doris/streamload/internal/transport"
@@ -182,6 +183,9 @@ func (c *Config) validate() ([]*url.URL, error) {
 			continue
 		}
 		fes = append(fes, u)
+	}
+	if strings.Contains(c.Username, ":") {
+		bad("username", "has a colon in it, which basic auth cannot carry")
 	}
 	c.Backoff.validate("backoff", bad)
 	c.LabelPoll.validate("label_poll", bad)

@@ -1,6 +1,7 @@
 package streamload
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"sort"
@@ -133,6 +134,9 @@ var reservedHeaders = map[string]string{
 
 // Divisible is true when it makes no difference which rows are loaded together. With SkipLines it does: the first rows of each load are left out.
 func (o Options) Divisible() bool { return o.SkipLines == 0 }
+
+// ReservedHeaders are the names, in lower case, that Options.Headers must not have, each with the reason.
+func ReservedHeaders() map[string]string { return maps.Clone(reservedHeaders) }
 
 func (o Options) validate(bad func(string, string, ...any)) {
 	o.validateFormat(bad)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -55,6 +56,9 @@ func ParseFE(s string) (*url.URL, error) {
 	if !strings.Contains(s, "://") {
 		s = "http://" + s
 	}
+	if manyColons(s) {
+		return nil, errManyColons
+	}
 	u, err := url.Parse(s)
 	if err != nil {
 		return nil, errors.New("is no URL") // the error of url.Parse repeats the text, password and all
@@ -72,16 +76,32 @@ func ParseFE(s string) (*url.URL, error) {
 	return u, nil
 }
 
+// errManyColons is told before url.Parse sees the address: Go versions differ in what they make of it.
+var errManyColons = errors.New("has several colons in its host; an IPv6 address must be in brackets, for instance http://[2001:db8::1]:8030")
+
+// manyColons is true for an address whose host has more than the colon before its port, and no brackets.
+func manyColons(s string) bool {
+	_, authority, _ := strings.Cut(s, "://")
+	if end := strings.IndexAny(authority, "/?#"); end >= 0 {
+		authority = authority[:end]
+	}
+	authority = authority[strings.LastIndex(authority, "@")+1:]
+	return strings.Count(authority, ":") > 1 && !strings.Contains(authority, "[")
+}
+
 func checkAuthority(u *url.URL) error {
+	port, portErr := strconv.Atoi(u.Port())
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return fmt.Errorf("has the scheme %q; it must be http or https", u.Scheme)
 	case u.Hostname() == "":
 		return errors.New("has no host")
 	case strings.Contains(u.Hostname(), ":") && !strings.HasPrefix(u.Host, "["):
-		return errors.New("has an IPv6 address that is not in brackets")
+		return errManyColons
 	case strings.ContainsAny(u.Host, " \t\r\n"):
 		return errors.New("has a host with white space in it")
+	case u.Port() != "" && (portErr != nil || port < 1 || port > 65535):
+		return fmt.Errorf("has the port %.20s; it must be between 1 and 65535", u.Port())
 	}
 	return nil
 }

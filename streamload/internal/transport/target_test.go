@@ -19,6 +19,7 @@ func TestParseFE(t *testing.T) {
 		"fe":                       "http://fe",
 		"10.0.0.1:8030":            "http://10.0.0.1:8030",
 		"[::1]:8030":               "http://[::1]:8030",
+		"http://fe:65535/a:b:c":    "http://fe:65535/a:b:c",
 		"http://fe:8030/gate/way?": "http://fe:8030/gate/way",
 		"HTTP://FE:8030":           "http://FE:8030",
 	} {
@@ -40,10 +41,15 @@ func TestParseFE(t *testing.T) {
 		"http://fe/#a":                "must not have a query",
 		"http://root:hunter22@%zz":    "is no URL",
 		"http://fe:port":              "is no URL",
-		"http://fe80::1:8030":         "is no URL",
+		"http://fe:65536":             "has the port 65536; it must be between 1 and 65535",
+		"fe:0":                        "has the port 0; it must be between 1 and 65535",
+		"http://fe:99999999999999999": "has the port 99999999999999999; it must",
+		"http://fe80::1:8030":         "an IPv6 address must be in brackets, for instance http://[2001:db8::1]:8030",
+		"::1":                         "an IPv6 address must be in brackets",
+		"https://root:a:b@fe80::1/x":  "an IPv6 address must be in brackets",
 		"http://a b":                  "is no URL",
 		"http://fe\n":                 "",
-		"http://fe:8030,http://fe2:8": "is no URL",
+		"http://fe:8030,http://fe2:8": "has several colons in its host",
 	} {
 		u, err := ParseFE(in)
 		if want == "" {

@@ -1,0 +1,109 @@
+package output
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/dorisload/benthos-doris/streamload"
+)
+
+// Lints of values that the constructor refuses too, in the same words. They use nothing but what every Benthos has, since a schema may be taken
+// to another one. A value of a wrong type is left to the linter itself, and one with "${" in it is not known yet: in Markdown the linter leaves
+// variables of the environment as they are. One that is not set is empty.
+
+// What time.ParseDuration takes, and what of it is 0.
+const (
+	durationForm = `^[-+]?(0|(([0-9]+[.]?[0-9]*|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
+	zeroDuration = `^[-+]?(0|((0+[.]?0*|[.]0+)(ns|us|µs|μs|ms|s|m|h))+)$`
+)
+
+// positiveLint is for a duration of more than 0.
+func positiveLint(field string) string {
+	return durationLint(field, fmt.Sprintf(`$text.re_match(%q) || $text.has_prefix("-")`, zeroDuration), "it must be more than 0")
+}
+
+// boundLint is for a duration that may be 0.
+func boundLint(field string) string {
+	return durationLint(field, fmt.Sprintf(`$text.has_prefix("-") && !$text.re_match(%q)`, zeroDuration), "it must not be negative (0s sets no bound)")
+}
+
+func durationLint(field, refused, must string) string {
+	return fmt.Sprintf(`
+let text = this.string()
+root = match {
+  $text == "" || $text.contains("${") => []
+  !$text.re_match(%q) => [ "%s is %%v, which is no duration; write for instance 500ms, 30s or 5m".format($text.format_json(no_indent: true).string()) ],
+  %s => [ "%s is %%v; %s".format($text) ],
+  _ => []
+}`, durationForm, field, refused, field, must)
+}
+
+// addressMap says what is wrong with the address of an FE, null if nothing. It does not repeat the address, which may have a password in it.
+const addressMap = `
+map address {
+  let whole = if this.contains("://") { this } else { "http://" + this }
+  let scheme = $whole.re_replace_all("(?s)://.*", "")
+  let rest = $whole.re_replace_all("(?s)^.*?://", "")
+  let authority = $rest.re_replace_all("(?s)[/?#].*", "")
+  let host = $authority.re_replace_all("(?s)^.*@", "")
+  let port = $host.re_find_all("(?s):[^\\]:]*$").index(0).catch("").trim_prefix(":")
+  root = match {
+    $host.re_find_all(":").length() > 1 && !$host.contains("[") => "has several colons in its host; an IPv6 address must be in brackets, for instance http://[2001:db8::1]:8030"
+    $port.re_match("[^0-9]") || $host.re_match("[ \t\r\n]") => "is no URL"
+    ![ "http", "https" ].contains($scheme.lowercase()) => "has the scheme %v; it must be http or https".format($scheme.lowercase().format_json(no_indent: true).string())
+    $host.trim_suffix(":" + $port) == "" => "has no host"
+    $port != "" && ($port.length() > 5 || $port.number() < 1 || $port.number() > 65535) => "has the port %v; it must be between 1 and 65535".format($port.slice(0, 20))
+    $authority.contains("@") => "must not contain a user or password; use username and password"
+    $rest.re_match("(?s)[?]..*|#") => "must not have a query or fragment"
+    _ => null
+  }
+}
+`
+
+var addressLint = addressMap + `
+let problem = if this.type() == "string" && this.trim() != "" && !this.contains("${") { this.trim().apply("address") } else { null }
+root = if $problem != null { [ "url " + $problem ] }`
+
+// addressesLint is for a list of addresses, of which each may hold several with commas between them. It is run over the list and over each entry.
+var addressesLint = addressMap + `
+root = if this.type() == "array" {
+  this.enumerated().map_each(entry -> entry.value.string().split(",").map_each(one -> one.trim()).filter(one -> one != "" && !entry.value.string().contains("${")).map_each(one -> one.apply("address")).
+    filter(problem -> problem != null).map_each(problem -> "fe_urls[%v] %v".format(entry.index, problem))).flatten()
+} else { [] }`
+
+// nameLint is for a database or table. A name with an expression in it is looked at when there is a message.
+func nameLint(field string) string {
+	return fmt.Sprintf(`
+let quoted = this.string().slice(0, 100).format_json(no_indent: true).string()
+root = match {
+  this.type() != "string" || this.contains("${") => []
+  this == "" || this == "null" => [ "%[1]s is %%v; it must be a name, or an expression that gives one".format($quoted) ]
+  this == "." || this.contains("..") => [ "%[1]s is %%v, which no path can carry".format($quoted) ]
+  this.re_match("[\\x00-\\x1f\\x7f]") => [ "%[1]s is %%v, which has a control character in it".format($quoted) ]
+  this.re_match("[/\\\\?#%%]") => [ "%[1]s is %%v; no name may have one of / \\ ? # %%%% in it".format($quoted) ]
+  _ => []
+}`, field)
+}
+
+const usernameLint = `root = if this.string().contains(":") && !this.string().contains("${") { [ "username has a colon in it, which basic auth cannot carry" ] }`
+
+// headersLint is run over the map and over each value.
+var headersLint = fmt.Sprintf(`
+let reserved = %s
+root = if this.type() == "object" {
+  this.key_values().map_each(header -> match {
+    $reserved.get(header.key.trim().lowercase()) != null => "headers contains %%v, which is reserved: %%v".format(header.key.format_json(no_indent: true).string(), $reserved.get(header.key.trim().lowercase()))
+    !header.key.re_match("^[!#$%%&'*+.^_|~0-9A-Za-z`+"`"+`-]+$") => "headers contains the name %%v, which is no header name".format(header.key.format_json(no_indent: true).string())
+    !header.value.string().contains("${") && header.value.string().re_match("[\\x00-\\x08\\x0a-\\x1f\\x7f]") => "headers contains a line break or another control character in the value of %%v".format(header.key.format_json(no_indent: true).string())
+    _ => deleted()
+  })
+} else { [] }`, reservedHeaders())
+
+// reservedHeaders is the list as Bloblang reads it.
+func reservedHeaders() string {
+	text, err := json.Marshal(streamload.ReservedHeaders())
+	if err != nil {
+		panic(err) // texts can always be written
+	}
+	return string(text)
+}
