@@ -95,7 +95,7 @@ func TestAllIsWell(t *testing.T) {
 		"ok fe: FE " + strings.TrimPrefix(e.FEURLs()[0], "http://") + " answers in ",
 		"ok fe: FE " + strings.TrimPrefix(e.FEURLs()[1], "http://") + " answers in ",
 		`ok user: the user "loader" is accepted`,
-		"ok table: d.t exists, with 3 columns: id, a, b",
+		"ok table: d.t exists; columns: id, a, b",
 		"ok columns: keys of the messages",
 		"ok key: duplicate key: labels are made from label",
 		"ok way: loads into d.t are let through, to BE 127.",

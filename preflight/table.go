@@ -31,7 +31,7 @@ func (r *run) table(ctx context.Context) bool {
 		r.add("table", Skipped, fmt.Sprintf("the columns of %s cannot be looked at: %s", r.name(), reason(err)), "")
 		return false
 	}
-	r.add("table", OK, fmt.Sprintf("%s exists, with %d columns: %s", r.name(), len(info.Columns), names(info.Columns)), "")
+	r.add("table", OK, fmt.Sprintf("%s exists; columns: %s", r.name(), names(info.Columns)), "")
 	r.columns(info)
 	r.key(info)
 	return true

@@ -17,14 +17,19 @@ import (
 	"github.com/dorisload/benthos-doris/output"
 )
 
+// outputNames are the names under which the output is registered.
+var outputNames = []string{output.Name}
+
 const documentationURL = "https://github.com/dorisload/benthos-doris"
 
 func main() {
 	// Here and not in an init: of two components of one name the last to
 	// register wins, and the order of inits depends on import paths.
-	if err := output.Register(service.GlobalEnvironment(), output.Name); err != nil {
-		fmt.Fprintf(os.Stderr, "registering %s: %v\n", output.Name, err)
-		os.Exit(1)
+	for _, name := range outputNames {
+		if err := output.Register(service.GlobalEnvironment(), name); err != nil {
+			fmt.Fprintf(os.Stderr, "registering %s: %v\n", name, err)
+			os.Exit(1)
+		}
 	}
 
 	// With it in there Benthos makes it the default: a config without metrics
@@ -41,6 +46,7 @@ func main() {
 		service.CLIOptSetProductName("benthos-doris"),
 		service.CLIOptSetDocumentationURL(documentationURL),
 		service.CLIOptSetVersion(stamp.String(), stamp.date),
+		service.CLIOptAddCommand(checkCommand(os.Stdout, os.Stderr)),
 		service.CLIOptSetDefaultConfigPaths(
 			"/benthos-doris.yaml",
 			"/etc/benthos-doris/config.yaml",
