@@ -69,6 +69,26 @@ output:
 `,
 	},
 	{
+		"CSV of structured messages, compressed",
+		"Makes lines of CSV of JSON objects, with quotes where a text needs them, and sends them compressed.",
+		`
+output:
+  doris_stream_load:
+    fe_urls: [ http://localhost:8030 ]
+    database: shop
+    table: reviews
+    format: csv
+    columns: [ id, stars, text, tags ]
+    csv_mapping: root = [ this.id, this.stars, this.text, this.tags ]
+    enclose: '"'
+    escape: '\'
+    compression: gzip
+    batching:
+      count: 10000
+      period: 1s
+`,
+	},
+	{
 		"Not twice, even after a crash",
 		"The input forms the batches, and each has an identity that is the same when it is delivered again. A batch that was committed before a crash is then not loaded again.",
 		`

@@ -43,10 +43,6 @@ func (d *delivery) report(end decide.Action) Report {
 		Rows: d.body.Rows(), Bytes: d.body.Len(), Attempts: d.attempts, Polls: d.polls,
 		Ambiguous: d.unclear, Took: time.Since(d.begun),
 	}
-	whole := d.encoding.Format.Whole()
-	if whole {
-		r.Rows = 0 // only the server counts what is in a file
-	}
 	if end.Outcome.Committed {
 		r.Evidence, r.Visible = end.Outcome.Evidence.String(), end.Outcome.Evidence.Visible()
 	}
@@ -58,8 +54,8 @@ func (d *delivery) report(end decide.Action) Report {
 	r.HasCounts = a.Load.HasCounts
 	r.Total, r.Loaded, r.Filtered, r.Unselected = a.Load.Total, a.Load.Loaded, a.Load.Filtered, a.Load.Unselected
 	r.unaccounted = d.counted.unaccounted(a.Load)
-	if whole && r.HasCounts {
-		r.Rows = int(max(r.Total, r.Loaded+r.Filtered+r.Unselected))
+	if n := max(r.Total, r.Loaded+r.Filtered+r.Unselected); n > 0 && d.encoding.Format.Whole() {
+		r.Rows = int(n) // only the server knows how many are in a file
 	}
 	r.ErrorURL = d.secrets.Text(a.Load.ErrorURL, maxErrorURL)
 	r.LabelIgnored = end.Outcome.Committed && d.base != "" && a.Load.Label != "" && a.Load.Label != r.Label

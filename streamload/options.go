@@ -133,7 +133,8 @@ var reservedHeaders = map[string]string{
 }
 
 // Divisible is true when it makes no difference which rows are loaded together. With SkipLines it does: the first rows of each load are left out.
-func (o Options) Divisible() bool { return o.SkipLines == 0 }
+// A file is a load of its own, whatever its size.
+func (o Options) Divisible() bool { return o.SkipLines == 0 && !o.format().Whole() }
 
 // ReservedHeaders are the names, in lower case, that Options.Headers must not have, each with the reason.
 func ReservedHeaders() map[string]string { return maps.Clone(reservedHeaders) }

@@ -42,8 +42,8 @@ type Report struct {
 	Label string
 	// TxnID is the server's transaction, 0 if not known.
 	TxnID int64
-	// Rows and Bytes are what was sent, Bytes before compression. Of a whole file the rows are those that the server counted, 0 if it
-	// counted none.
+	// Rows and Bytes are what was sent, Bytes before compression. A whole file is as many rows as the server counted in it,
+	// and one where its answer counts nothing.
 	Rows  int
 	Bytes int64
 	// HasCounts is true when the server's answer counts rows; it is false when the load was found to be committed by its label.

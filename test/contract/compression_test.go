@@ -181,6 +181,7 @@ func TestWholeFiles(t *testing.T) {
 	c := newCluster(t, emulator.Options{})
 	client, _ := c.client(func(conf *streamload.Config) {
 		conf.Options.Format, conf.Options.Columns = "csv_with_names_and_types", []string{"note", "id"}
+		conf.MaxLoadBytes, conf.MaxLoadRows = 10, 1
 	})
 	file := []byte("note,id\nstring,int\na,1\nb,2\n\nc,3\n")
 	report, err := client.Load(within(t, ended), streamload.Batch{Database: db, Table: table, Rows: [][]byte{file}})
@@ -191,6 +192,7 @@ func TestWholeFiles(t *testing.T) {
 	require.Equal(t, file, c.puts("be")[0].Body)
 	require.Equal(t, "csv_with_names_and_types", c.puts("be")[0].Header.Get("format"))
 
+	// It is not divided, whatever a load of rows may have, and does not take others in.
 	_, err = client.Load(within(t, ended), streamload.Batch{Database: db, Table: table, Rows: [][]byte{[]byte("note,id\nx,x\nd,4\n"), file}})
 	e := failed(t, err)
 	require.True(t, e.Partial)

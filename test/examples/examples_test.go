@@ -107,6 +107,18 @@ var pipelines = []pipeline{
 		}},
 	},
 	{
+		config: "csv-from-json.yaml",
+		tables: declared(emulator.Table{Database: "shop", Name: "reviews", Columns: []emulator.Column{
+			column("id", "BIGINT"), column("stars", "INT"), column("text", "STRING"), column("price", "DECIMAL(18,2)"), column("tags", "JSON"),
+		}}),
+		want: map[string][]string{"shop.reviews": {
+			`{"id":1,"stars":5,"text":"Strong, light, \"as new\"","price":12345678901234.50,"tags":["garden","tools"]}`,
+			`{"id":2,"stars":null,"text":"First line\nsecond line","price":0.10,"tags":[]}`,
+			`{"id":3,"stars":1,"text":"","price":null,"tags":["a,b"]}`,
+			`{"id":12345678901234567,"stars":3,"text":"C:\\new or \\N, both are text","price":0.01,"tags":["x\"y"]}`,
+		}},
+	},
+	{
 		config: "many-tables.yaml",
 		tables: declared(
 			emulator.Table{Database: "events", Name: "click", Columns: []emulator.Column{column("user", "INT"), column("page", "VARCHAR(64)"), column("at", "DATETIME")}},
@@ -248,7 +260,9 @@ func canonical(t *testing.T, rows []string) []string {
 	out := make([]string, 0, len(rows))
 	for _, row := range rows {
 		var value any
-		require.NoError(t, json.Unmarshal([]byte(row), &value), row)
+		in := json.NewDecoder(strings.NewReader(row))
+		in.UseNumber() // all digits count
+		require.NoError(t, in.Decode(&value), row)
 		text, err := json.Marshal(value)
 		require.NoError(t, err)
 		out = append(out, string(text))
