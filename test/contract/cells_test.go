@@ -65,7 +65,8 @@ func (l *cellLoader) readBack(t *testing.T, want [][]any) {
 		var n int
 		_, err := fmt.Sscan(fmt.Sprint(row["n"]), &n)
 		require.NoError(t, err)
-		require.Equal(t, want[n], []any{row["a"], row["b"], row["c"]}, "%q", b.Rows[n])
+		got := []any{row["a"], row["b"], row["c"]}
+		require.Equal(t, want[n], got, "%q", b.Rows[n])
 	}
 }
 

@@ -146,7 +146,7 @@ func TestLedgerKnowsRowsOfCompressedLoads(t *testing.T) {
 		conf.LabelPoll.MaxElapsed = 1 // the first question is the last
 	})
 	_, err := client.Load(within(t, ended), batch(100))
-	unresolved(t, err)
+	_ = unresolved(t, err)
 	report, err := client.Load(within(t, ended), streamload.Batch{Database: db, Table: table, Rows: rows(50, 100)})
 	require.NoError(t, err)
 	require.Equal(t, 51, report.AlreadyStored)
