@@ -187,7 +187,7 @@ func account(text string) (emulator.User, error) {
 func faultHelp() string {
 	return "points: fe.before-answer fe.redirect be.headers be.begin be.body be.before-commit\n" +
 		"be.after-commit be.answer be.2pc be.2pc-answer state cancel\n" +
-		"actions everywhere: reset close hang delay http evict master-switch fe-down be-restart\n" +
+		"actions everywhere: reset close hang delay http evict master-switch fe-down be-down be-restart\n" +
 		"at some points: fail truncate publish-timeout too-many-versions txn-limit dead-be\n" +
 		"no-backend set-state\n" +
 		"keys: do times skip db table label op p keep commit-after for bytes status body\n" +

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,15 +30,76 @@ type weather struct {
 	bursts int
 	trace  *trace
 
-	calm  atomic.Bool
-	state func(label string) string // of a label, as the server has it
-	kill  func(emulator.Exchange)   // may kill the process that loads
+	events []event
+	fes    int
+	lasts  int // exchanges that come by a point before there are no more faults
+	emu    *emulator.Emulator
+	kill   func(emulator.Exchange) // may kill the process that loads
+
+	calm   atomic.Bool
+	enough chan struct{} // closed when so many exchanges have come by
+	third  chan struct{} // closed when a third of them have
+	places *places
+	dark   atomic.Int32 // outages of all FEs that go on
+	gap    atomic.Bool  // some FE was there in spite of it
+	deaf   atomic.Int32 // those of them in which BEs reach no FE either
+	behind sync.WaitGroup
+	moving sync.Mutex
+	heirs  []*httptest.Server
 
 	mu     sync.Mutex
 	passed map[emulator.Point]int
+	all    int            // exchanges that came by a point
 	kinds  map[string]int // of faults, how many there were
 	silent int            // connections that hang for long
 }
+
+func newWeather(s scenario, t *trace) *weather {
+	return &weather{
+		seed: s.seed, rate: s.rate, storm: s.storm, deep: s.deep, bursts: s.bursts, events: s.events, lasts: s.lasts, trace: t,
+		fes: s.fes, enough: make(chan struct{}), third: make(chan struct{}), places: newPlaces(), passed: map[emulator.Point]int{}, kinds: map[string]int{},
+	}
+}
+
+// last waits until there were faults enough, or until done.
+func (w *weather) last(done <-chan struct{}) {
+	some, many := time.NewTimer(someSeconds), time.NewTimer(manySeconds)
+	defer some.Stop()
+	defer many.Stop()
+	for late := false; ; {
+		var enough <-chan struct{}
+		if late {
+			enough = w.third
+		}
+		select {
+		case <-done:
+			return
+		case <-w.enough:
+			return
+		case <-enough:
+			return
+		case <-some.C:
+			late = true
+		case <-many.C:
+			return
+		}
+	}
+}
+
+// over makes an end of the faults.
+func (w *weather) over() {
+	w.calm.Store(true)
+	w.trace.add("", calm)
+	for i := range w.emu.FEURLs() {
+		_ = w.emu.StartFE(i)
+	}
+	for i := range w.emu.BEAddrs() {
+		_ = w.emu.StartBE(i)
+	}
+}
+
+// state is that of a label, as the server has it.
+func (w *weather) state(label string) string { return string(w.emu.LabelState(database, label)) }
 
 // hit counts a fault.
 func (w *weather) hit(what string) {
@@ -45,8 +108,8 @@ func (w *weather) hit(what string) {
 	w.kinds[what]++
 }
 
-// count is how many faults there were.
-func (w *weather) count() (n int) {
+// faults is how many there were.
+func (w *weather) faults() (n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, k := range w.kinds {
@@ -67,30 +130,25 @@ func (w *weather) Inject(_ context.Context, e emulator.Exchange) (emulator.Fault
 	if w.kill != nil {
 		w.kill(e)
 	}
+	at := w.places.of(e)
+	if w.dark.Load() > 0 {
+		switch {
+		case strings.HasPrefix(e.Server, "fe"):
+			w.gap.Store(true)
+		case e.Point == emulator.BEAfterCommit && !w.gap.Load():
+			w.places.pass(dark)
+		}
+	}
 	if w.calm.Load() {
 		w.look(e)
 		return emulator.Fault{}, false
 	}
-	w.mu.Lock()
-	w.passed[e.Point]++
-	n := w.passed[e.Point]
-	w.mu.Unlock()
-	d := dice(w.seed, string(e.Point), n)
-	if f, short := w.shortage(e.Point, n); short {
-		w.hit(fmt.Sprintf("%s %s, in a row", e.Point, f.Do))
-		w.trace.add(e.Label, "%s %s #%d: %s, as all loads now", e.Server, e.Point, n, f.Do)
-		return f, true
-	}
-	rate := w.rate
-	switch e.Point {
-	case emulator.BEBeforeCommit, emulator.BEAfterCommit, emulator.BEAnswer, emulator.TwoPhase, emulator.StateQuery, emulator.CancelCall:
-		rate *= w.storm
-	}
-	if d.Float64() >= rate {
+	n := w.count(e.Point)
+	f, what, struck := w.strikes(e, n)
+	if !struck {
 		w.look(e)
 		return emulator.Fault{}, false
 	}
-	f := w.fault(d, e)
 	was := ""
 	if e.Point == emulator.StateQuery {
 		now := w.state(e.Label)
@@ -99,16 +157,62 @@ func (w *weather) Inject(_ context.Context, e emulator.Exchange) (emulator.Fault
 			f.Message = now // what ended was not unknown a moment ago, and what is unknown was not running
 		}
 	}
-	what := fmt.Sprintf("%s %s", e.Point, f.Do)
+	w.hit(fmt.Sprintf("%s %s", e.Point, what))
+	w.places.strike(at, e, f)
+	w.trace.add(e.Label, "%s %s #%d: %s%s", e.Server, at, n, describe(f), was)
+	return f, true
+}
+
+// count counts an exchange that comes by a point.
+func (w *weather) count(at emulator.Point) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all++
+	if w.all == w.lasts/3 {
+		close(w.third)
+	}
+	if w.all == w.lasts {
+		close(w.enough)
+	}
+	w.passed[at]++
+	return w.passed[at]
+}
+
+// strikes is the fault that the n-th exchange at a point meets, and what it is called.
+func (w *weather) strikes(e emulator.Exchange, n int) (f emulator.Fault, what string, struck bool) {
+	if f, struck = w.happen(e, n); struck {
+		return f, moved, true
+	}
+	if f, struck = w.cutOff(e); struck {
+		return f, "fail, as no FE answers", true
+	}
+	if f, struck = w.shortage(e.Point, n); struck {
+		return f, string(f.Do) + ", in a row", true
+	}
+	d := dice(w.seed, string(e.Point), n)
+	rate := w.rate
+	switch e.Point {
+	case emulator.BEBeforeCommit, emulator.BEAfterCommit, emulator.BEAnswer, emulator.TwoPhase, emulator.StateQuery, emulator.CancelCall:
+		rate *= w.storm
+	}
+	if w.fes == 1 && strings.HasPrefix(e.Server, "fe") && e.Point != emulator.StateQuery && e.Point != emulator.CancelCall {
+		rate /= 3 // else it is out of reach most of the time, and all there is to see is how the output waits for it
+	}
+	if e.TwoPhase && e.Length == 0 {
+		rate = max(rate, 0.1) // there are few fences
+	}
+	if d.Float64() >= rate {
+		return f, "", false
+	}
+	f = w.fault(d, e)
+	what = string(f.Do)
 	if f.Keep {
 		what += ", left in PREPARE"
 	}
 	if f.CommitAfter > 0 {
 		what += ", committed later"
 	}
-	w.hit(what)
-	w.trace.add(e.Label, "%s %s #%d: %s%s", e.Server, e.Point, n, describe(f), was)
-	return f, true
+	return f, what, true
 }
 
 // look notes a question that is answered.
@@ -156,6 +260,9 @@ func (w *weather) fault(d *rand.Rand, e emulator.Exchange) emulator.Fault {
 		hang.For = 0
 	}
 	restart := emulator.Fault{Do: emulator.BERestart}
+	if d.IntN(3) == 0 {
+		restart = emulator.Fault{Do: emulator.BEDown, For: ms(d, 5, 150)}
+	}
 	fail := emulator.Fault{Do: emulator.Fail, Message: oneOf(d,
 		"[THRIFT_RPC_ERROR]failed to call frontend service", "[INTERNAL_ERROR]cancelled: sender is gone", "[MEM_LIMIT_EXCEEDED]process memory limit exceeded",
 		"[INTERNAL_ERROR]TStatus: errCode = 2, detailMessage = transaction [7] not found", "[E-240]Have not get FE Master heartbeat yet",
@@ -173,7 +280,7 @@ func (w *weather) fault(d *rand.Rand, e emulator.Exchange) emulator.Fault {
 		return oneOf(d, cut, hang, slow, slow, gateway, fail, restart, switchMaster, emulator.Fault{Do: emulator.TxnLimit})
 	case emulator.BEBody:
 		f := oneOf(d, cut, hang, gateway, fail, fail, restart, slow, switchMaster)
-		f.Bytes, f.Keep = d.Int64N(400), d.IntN(2) == 0
+		f.Bytes, f.Keep = oneOf(d, 0, d.Int64N(max(e.Length, 1)), 1<<40), d.IntN(2) == 0
 		return f
 	case emulator.BEBeforeCommit:
 		f := oneOf(d, cut, cut, cut, hang, gateway, gateway, fail, fail, restart, slow, switchMaster,

@@ -5,14 +5,18 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"mime/multipart"
+	"net"
 	"net/http"
 	"net/textproto"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,7 +40,7 @@ func TestKills(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var twice, rows, deaths atomic.Int64
+			var sum deaths
 			t.Run("seeds", func(t *testing.T) {
 				for seed := range uint64(*kills) { //nolint:gosec // not negative
 					t.Run(strconv.FormatUint(seed+*firstSeed, 10), func(t *testing.T) {
@@ -44,9 +48,7 @@ func TestKills(t *testing.T) {
 						k := newKilled(t, seed+*firstSeed, labelled)
 						k.run()
 						lost, double := k.judge()
-						rows.Add(int64(len(k.all)))
-						twice.Add(int64(len(double)))
-						deaths.Add(int64(k.deaths))
+						sum.add(k, len(lost), len(double))
 						if len(lost) > 0 || labelled && len(double) > 0 {
 							t.Errorf("seed %d: lost %v, twice %v\nagain: go test ./test/chaos -run 'TestKills' -chaos.first=%d -chaos.kills=1 -v\n%s\n%s",
 								k.seed, lost, double, k.seed, tail(k.trace.about(nil, nil)), tail(k.logs.String()))
@@ -54,12 +56,45 @@ func TestKills(t *testing.T) {
 					})
 				}
 			})
-			t.Logf("%d rows, %d processes killed: lost 0, twice %d", rows.Load(), deaths.Load(), twice.Load())
+			t.Log(sum.String())
 			if *kills > 0 {
-				require.Positive(t, deaths.Load())
+				require.NotEmpty(t, sum.at)
 			}
 		})
 	}
+}
+
+// deaths are what many runs came to.
+type deaths struct {
+	mu                sync.Mutex
+	rows, lost, twice int
+	at                map[string]int // how many processes were killed at each place
+}
+
+func (d *deaths) add(k *killed, lost, twice int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.rows += len(k.all)
+	d.lost += lost
+	d.twice += twice
+	if d.at == nil {
+		d.at = map[string]int{}
+	}
+	for at, n := range k.deaths {
+		d.at[at] += n
+	}
+}
+
+func (d *deaths) String() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var b strings.Builder
+	all := 0
+	for _, at := range slices.Sorted(maps.Keys(d.at)) {
+		all += d.at[at]
+		fmt.Fprintf(&b, "\n%8d killed at %s", d.at[at], at)
+	}
+	return fmt.Sprintf("%d rows, %d processes killed: lost %d, twice %d%s", d.rows, all, d.lost, d.twice, &b)
 }
 
 // program is benthos-doris, built when it is first needed.
@@ -101,9 +136,9 @@ type killed struct {
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd
-	exited chan struct{} // closed when cmd has ended
-	deaths int
-	left   int // kills to come
+	exited chan struct{}  // closed when cmd has ended
+	deaths map[string]int // by place
+	left   int            // kills to come
 	// The process is killed when this many more exchanges have passed a point.
 	at     emulator.Point
 	passes int
@@ -112,27 +147,35 @@ type killed struct {
 const (
 	killTables = 2
 	posters    = 6
+	// In ticks: how long kills may go on, and how long faults do after the last.
+	mostKilling = 600
+	afterKills  = 20
 )
 
 func newKilled(t *testing.T, seed uint64, labelled bool) *killed {
 	t.Helper()
-	k := &killed{t: t, seed: seed, labelled: labelled, dice: dice(seed, "kills", 0), trace: newTrace(), logs: &logs{}, left: 8}
+	_, err := program()
+	require.NoError(t, err)
+	k := &killed{t: t, seed: seed, labelled: labelled, dice: dice(seed, "kills", 0), trace: newTrace(), logs: &logs{}, left: 8, deaths: map[string]int{}}
 	s := scenario{
 		seed: seed, fes: 2, bes: 2, tables: killTables, rows: 400, size: 12, inFlight: 4, label: labelled,
 		retries: 3, budget: 300 * time.Millisecond, poll: 60 * time.Millisecond, rate: 0.04, storm: 2,
 	}
-	k.weather = &weather{seed: seed, rate: s.rate, storm: s.storm, trace: k.trace, passed: map[emulator.Point]int{}, kinds: map[string]int{}, kill: k.strike}
-	k.weather.state = func(label string) string { return string(k.emu.LabelState(database, label)) }
-	k.emu = emulator.New(t, s.cluster(t, k.weather))
+	s = s.account()
+	s.events = events(k.dice)
+	k.weather = newWeather(s, k.trace)
+	k.weather.kill = k.strike
+	k.emu = emulator.New(t, s.cluster(k.weather))
+	k.weather.emu = k.emu
+	t.Cleanup(k.weather.end)
 	k.batches, k.all = s.batches()
 	fes := k.emu.FEURLs()
 	if seed%2 == 0 {
-		k.proxies = newProxies(k.weather, k.emu)
-		t.Cleanup(k.proxies.close)
+		k.proxies = newProxies(t, k.weather)
 		fes = k.proxies.fes
 	}
 
-	k.address = reserve(t)
+	k.address = vacant(t, k.emu.FEURL())
 	k.config = filepath.Join(t.TempDir(), "pipeline.yaml")
 	input := "http: { enabled: false }\ninput:\n  http_server: { address: " + k.address + ", path: /post, timeout: 20s }\n"
 	output := strings.NewReplacer("@table", `json("t")`, "@batch", `meta("X-Batch")`).Replace(s.pipeline(fes))
@@ -164,7 +207,7 @@ func (k *killed) strike(e emulator.Exchange) {
 		return
 	}
 	k.left--
-	k.deaths++
+	k.deaths[string(e.Point)]++
 	k.trace.add(e.Label, "the process is killed at %s %s", e.Server, e.Point)
 	_ = k.cmd.Process.Kill()
 	<-k.exited
@@ -172,13 +215,19 @@ func (k *killed) strike(e emulator.Exchange) {
 	k.aim()
 }
 
+// noMore is true when no more kills will come; from now on, if that is said.
+func (k *killed) noMore(now bool) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if now {
+		k.left = 0
+	}
+	return k.left == 0
+}
+
 // supervise keeps a process running until the context ends.
 func (k *killed) supervise(ctx context.Context) {
-	path, err := program()
-	if err != nil {
-		k.t.Error(err)
-		return
-	}
+	path, _ := program()
 	for ctx.Err() == nil {
 		cmd := exec.CommandContext(ctx, path, "run", "--log.level", "error", k.config)
 		cmd.Stdout, cmd.Stderr = k.logs, k.logs
@@ -212,12 +261,12 @@ func (k *killed) run() {
 			}
 		})
 	}
-	// Faults and kills end after a while, so that everything can come to an end.
+	// Faults end some time after the last kill, and kills end after a while, so that everything can come to an end.
 	ended := make(chan struct{})
 	go func() { post.Wait(); close(ended) }()
 	ticks := time.NewTicker(tick)
 	defer ticks.Stop()
-	last, idle := int64(0), 0
+	last, idle, quiet := int64(0), 0, 0
 wait:
 	for n := 0; idle < patience; n++ {
 		select {
@@ -225,11 +274,11 @@ wait:
 			break wait
 		case <-ticks.C:
 		}
-		if n == 200 {
-			k.weather.calm.Store(true)
-			k.mu.Lock()
-			k.left = 0
-			k.mu.Unlock()
+		if k.noMore(n >= mostKilling) {
+			quiet++
+		}
+		if quiet == afterKills {
+			k.weather.over()
 		}
 		if idle++; done.Load() > last {
 			last, idle = done.Load(), 0
@@ -276,6 +325,7 @@ func (k *killed) judge() (lost, twice []int) {
 	if k.proxies != nil {
 		k.proxies.settle()
 	}
+	k.weather.end()
 	time.Sleep(longest) // commits that were put off; nothing tells of them before
 	for _, l := range k.emu.Loads() {
 		if l.State == emulator.Prepare {
@@ -301,4 +351,15 @@ func (k *killed) judge() (lost, twice []int) {
 		}
 	}
 	return lost, twice
+}
+
+// vacant is an address beside a server, where nobody listens. The host is the cluster's own, so nobody else gets the port while no process is there.
+func vacant(t *testing.T, server string) string {
+	t.Helper()
+	u, err := url.Parse(server)
+	require.NoError(t, err)
+	l, err := net.Listen("tcp", net.JoinHostPort(u.Hostname(), "0")) //nolint:noctx // a test server
+	require.NoError(t, err)
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
 }

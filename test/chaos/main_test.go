@@ -3,6 +3,8 @@ package chaos
 import (
 	"flag"
 	"os"
+	"runtime"
+	"strconv"
 	"testing"
 
 	_ "github.com/redpanda-data/benthos/v4/public/components/io"
@@ -23,6 +25,10 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	// Runs wait most of the time, so there may be more of them at a time than there are processors.
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = f.Value.Set(strconv.Itoa(max(8, runtime.GOMAXPROCS(0))))
+	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		if programDir != "" {
 			_ = os.RemoveAll(programDir)

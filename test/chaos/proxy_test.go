@@ -14,7 +14,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/dorisload/benthos-doris/test/emulator"
 )
@@ -28,27 +31,68 @@ type proxies struct {
 	ghosts bool
 
 	servers []*httptest.Server
-	public  map[string]string // host:port of a server -> host:port of the proxy before it
-	behind  sync.WaitGroup    // what goes on behind the client's back
+	bes     []string       // host:port of the proxies before the BEs
+	behind  sync.WaitGroup // what goes on behind the client's back
 	mu      sync.Mutex
 	count   map[string]int
 }
 
-func newProxies(w *weather, e *emulator.Emulator) *proxies {
-	p := &proxies{weather: w, public: map[string]string{}, count: map[string]int{}}
-	add := func(name, target string) string {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, name, target) }))
+func newProxies(t *testing.T, w *weather) *proxies {
+	t.Helper()
+	p := &proxies{weather: w, count: map[string]int{}}
+	host, _, err := net.SplitHostPort(w.emu.BEAddr())
+	require.NoError(t, err)
+	add := func(name string, target func() string) *httptest.Server {
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, name, target()) }))
+		_ = s.Listener.Close()
+		l, err := net.Listen("tcp", host+":0") //nolint:noctx // a test server
+		require.NoError(t, err)
+		s.Listener = &door{Listener: l, p: p, name: name}
+		s.Start()
 		p.servers = append(p.servers, s)
-		p.public[target] = s.Listener.Addr().String()
-		return s.URL
+		return s
 	}
-	for i, addr := range e.BEAddrs() {
-		add(fmt.Sprintf("proxy-be%d", i+1), addr)
+	for i := range w.emu.BEAddrs() {
+		s := add(fmt.Sprintf("proxy-be%d", i+1), func() string { return w.emu.BEAddrs()[i] }) // a BE may move
+		p.bes = append(p.bes, s.Listener.Addr().String())
 	}
-	for i, url := range e.FEURLs() {
-		p.fes = append(p.fes, add(fmt.Sprintf("proxy-fe%d", i+1), strings.TrimPrefix(url, "http://")))
+	for i, url := range w.emu.FEURLs() {
+		s := add(fmt.Sprintf("proxy-fe%d", i+1), func() string { return strings.TrimPrefix(url, "http://") })
+		p.fes = append(p.fes, s.URL)
 	}
+	t.Cleanup(p.close)
 	return p
+}
+
+// door is where connections come in. Some are cut before anybody has read from them.
+type door struct {
+	net.Listener
+	p    *proxies
+	name string
+}
+
+func (d *door) Accept() (net.Conn, error) {
+	for {
+		c, err := d.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		d.p.places.pass(connection)
+		d.p.mu.Lock()
+		d.p.count[d.name]++
+		n := d.p.count[d.name]
+		d.p.mu.Unlock()
+		if d.p.calm.Load() || dice(d.p.seed, d.name, n).Float64() >= d.p.rate/3 {
+			return c, nil
+		}
+		d.p.hit("proxy connection cut")
+		d.p.places.strike(connection, emulator.Exchange{}, emulator.Fault{})
+		d.p.trace.add("", "%s cuts connection #%d before it reads from it", d.name, n)
+		if tcp, ok := c.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0)
+		}
+		_ = c.Close()
+	}
 }
 
 // settle waits until nothing goes on behind the client's back.
@@ -185,8 +229,11 @@ func (p *proxies) give(w http.ResponseWriter, a answer) {
 	}
 	maps.Copy(w.Header(), a.header)
 	if to := a.header.Get("Location"); to != "" {
-		for server, proxy := range p.public {
-			to = strings.Replace(to, server, proxy, 1)
+		for i, server := range p.emu.BEAddrs() {
+			to = strings.Replace(to, server, p.bes[i], 1)
+		}
+		for i, server := range p.emu.FEURLs() { // a follower sends questions to the master
+			to = strings.Replace(to, strings.TrimPrefix(server, "http://"), strings.TrimPrefix(p.fes[i], "http://"), 1)
 		}
 		w.Header().Set("Location", to)
 	}

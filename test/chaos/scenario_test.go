@@ -3,8 +3,10 @@ package chaos
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"slices"
 	"strings"
-	"testing"
+	"sync/atomic"
 	"time"
 
 	"github.com/dorisload/benthos-doris/test/emulator"
@@ -35,7 +37,19 @@ type scenario struct {
 	retries    int
 	budget     time.Duration // of a delivery
 	poll       time.Duration // of the look at a label
-	lasts      time.Duration // of the faults
+	lasts      int           // how many exchanges come by a point before the faults end
+	events     []event
+	user       string // an account of this cluster only, so that no request of another run can do anything here
+	password   string
+}
+
+var accounts atomic.Int64
+
+// account gives a scenario an account that no other run has, in this process or another.
+func (s scenario) account() scenario {
+	s.user = fmt.Sprintf("chaos_%d_%d", os.Getpid(), accounts.Add(1))
+	s.password = fmt.Sprintf("%016x", rand.Uint64()) //nolint:gosec // it guards nothing
+	return s
 }
 
 func scenarioOf(seed uint64) scenario {
@@ -48,13 +62,16 @@ func scenarioOf(seed uint64) scenario {
 		bad: d.IntN(3) == 0, letters: d.IntN(4) == 0, label: d.IntN(5) == 0, proxies: d.IntN(2) == 0,
 		keep: oneOf(d, emulator.CloseAfterRedirect, emulator.KeepAfterRedirect, emulator.ResetAfterRedirect),
 		rate: 0.02 + 0.2*d.Float64(), storm: 1 + 3*d.Float64(), deep: d.IntN(6) == 0,
-		retries: oneOf(d, -1, 1, 2, 4), budget: ms(d, 20, 400), poll: ms(d, 10, 80), lasts: ms(d, 200, 900),
+		retries: oneOf(d, -1, 1, 2, 4), budget: ms(d, 20, 400), poll: ms(d, 10, 80), lasts: 200 + d.IntN(1500), events: events(d),
+	}
+	if d.IntN(4) == 0 { // long enough for BEs to be known, used up, and named again
+		s.rows, s.size = 150+d.IntN(250), oneOf(d, 1, 1, 2, 3)
 	}
 	if d.IntN(4) == 0 {
 		s.bursts = 3 + d.IntN(20)
 	}
 	s.fit(d)
-	return s
+	return s.account()
 }
 
 // fit takes back what does not go together.
@@ -103,15 +120,23 @@ func (s scenario) String() string {
 		{s.ghosts, "ghosts"},
 		{s.deep, "long hangs"},
 		{s.bursts > 0, "a shortage"},
+		{s.plans(outage), "outages of all FEs"},
+		{s.plans(deaf), "outages that BEs feel"},
+		{s.plans(moved), "BEs that move"},
 	} {
 		if f.on {
 			with = append(with, f.name)
 		}
 	}
 	return fmt.Sprintf("%d FE, %d BE, %d tables, %d rows in batches of up to %d, %d in flight, redelivery: %s; with: %s; "+
-		"faults at %.0f%% (x%.1f at the answer) for %s, %d retries in %s, polls for %s",
+		"faults at %.0f%% (x%.1f at the answer) for %d exchanges, %d retries in %s, polls for %s",
 		s.fes, s.bes, s.tables, s.rows, s.size, s.inFlight, s.redelivery, strings.Join(with, ", "),
-		100*s.rate, s.storm, s.lasts.Round(time.Millisecond), s.retries, s.budget.Round(time.Millisecond), s.poll.Round(time.Millisecond))
+		100*s.rate, s.storm, s.lasts, s.retries, s.budget.Round(time.Millisecond), s.poll.Round(time.Millisecond))
+}
+
+// plans is true when such an event is planned.
+func (s scenario) plans(what string) bool {
+	return slices.ContainsFunc(s.events, func(e event) bool { return e.what == what })
 }
 
 func table(i int) string { return fmt.Sprintf("t%d", i) }
@@ -138,16 +163,13 @@ func (s scenario) batches() (batches [][]*item, all []*item) {
 	return batches, all
 }
 
-func (s scenario) cluster(t *testing.T, w *weather) emulator.Options {
-	t.Helper()
+// cluster is what the scenario runs in. It gets a loopback address of its own (emulator.New).
+func (s scenario) cluster(w *weather) emulator.Options {
 	opt := emulator.Options{
-		BEs: s.bes, AfterRedirect: s.keep, Injector: w, KeepBodies: true, LabelKeepCount: -1, Seed: s.seed,
+		FEs: s.fes, BEs: s.bes, Users: []emulator.User{{Name: s.user, Password: s.password, Load: []string{database}}}, AfterRedirect: s.keep, Injector: w, KeepBodies: true, LabelKeepCount: -1, Seed: s.seed,
 		OnLoad: func(l emulator.Load) {
 			w.trace.add(l.Label, "%s %s.%s: %s %q, txn %d %s, %d rows", l.BE, l.DB, l.Table, orNone(l.Status), cutText(l.Message), l.TxnID, l.State, l.Loaded)
 		},
-	}
-	for range s.fes {
-		opt.FEAddrs = append(opt.FEAddrs, reserve(t))
 	}
 	for i := range s.tables {
 		opt.Tables = append(opt.Tables, emulator.Table{Database: database, Name: table(i), Columns: []emulator.Column{
@@ -184,6 +206,8 @@ func (s scenario) pipeline(fes []string) string {
 		b.WriteString(indent + "doris_stream_load:\n")
 	}
 	field("fe_urls: [ %s ]", strings.Join(fes, ", "))
+	field("username: %s", s.user)
+	field("password: %q", s.password)
 	field("database: %s", database)
 	field("table: ${! @table }")
 	field("max_in_flight: %d", s.inFlight)

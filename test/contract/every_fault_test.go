@@ -36,6 +36,7 @@ var actions = []emulator.Fault{
 	{Do: emulator.Evict},
 	{Do: emulator.MasterSwitch},
 	{Do: emulator.FEDown, For: 30 * time.Millisecond},
+	{Do: emulator.BEDown, For: 30 * time.Millisecond},
 	{Do: emulator.BERestart},
 	{Do: emulator.Fail, Message: "[INTERNAL_ERROR]cancelled: something odd"},
 	{Do: emulator.Fail, Message: "[TIMEOUT]timed out"},

@@ -260,6 +260,14 @@ func (e *Emulator) StopBE(i int) {
 // StartBE brings BE i back.
 func (e *Emulator) StartBE(i int) error { return e.up(e.bes[i]) }
 
+// MoveBE takes BE i off the network as StopBE does, and brings it back on another
+// port of its host, as a BE that was started anew elsewhere: FEs redirect to it
+// there, and at its old address nobody listens.
+func (e *Emulator) MoveBE(i int) error {
+	e.abortPrepared(i, "coordinate BE is down")
+	return e.move(e.bes[i])
+}
+
 // RestartBE resets the connections of BE i and aborts its transactions in
 // PREPARE.
 func (e *Emulator) RestartBE(i int) {

@@ -33,7 +33,7 @@ func (l *load) judge(p *plan, bodies [][]byte) (*batch, error) {
 	l.took.read += time.Since(start)
 	if page.rows > 0 {
 		file := l.x.e.logs.put(randomHex(8)+"-"+randomHex(8), page)
-		l.rec.ErrorURL = "http://" + l.x.n.public + "/api/_load_error_log?file=" + file
+		l.rec.ErrorURL = "http://" + l.x.n.at() + "/api/_load_error_log?file=" + file
 	}
 	if selected := l.rec.Total - l.rec.Unselected; selected > 0 && float64(l.rec.Filtered)/float64(selected) > p.ratio {
 		return nil, &beError{prof.dataQuality(), "too many filtered rows"}

@@ -36,15 +36,15 @@ type Emulator struct {
 type node struct {
 	name    string
 	index   int
-	addr    string // host:port it listens on
-	public  string // host:port it tells clients
 	handler http.Handler
 	turn    atomic.Int64 // round robin of an FE
 	streams streams      // of a BE: the transactions of StarRocks' interface
 
-	mu sync.Mutex
-	ln *listener
-	wg sync.WaitGroup // the goroutine of Serve
+	mu     sync.Mutex
+	addr   string // host:port it listens on
+	public string // host:port it tells clients
+	ln     *listener
+	wg     sync.WaitGroup // the goroutine of Serve
 }
 
 // Start starts a cluster. The caller must Close it.
@@ -215,12 +215,38 @@ func (e *Emulator) up(n *node) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", n.name, err)
 	}
+	e.open(n, ln)
+	return nil
+}
+
+// open serves on a listener. It wants the lock of the node held.
+func (e *Emulator) open(n *node, ln *listener) {
 	n.ln, n.addr = ln, ln.Addr().String()
 	if n.public == "" { // a node that comes back keeps its address
 		n.public = e.publicAddr(n.addr)
 	}
 	srv := &http.Server{Handler: n.handler, ReadHeaderTimeout: time.Minute, ErrorLog: quiet, MaxHeaderBytes: 1 << 20}
 	n.wg.Go(func() { _ = srv.Serve(ln) })
+}
+
+// move lets the node listen on another port of its host, also when it was down.
+func (e *Emulator) move(n *node) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if e.ctx.Err() != nil {
+		return net.ErrClosed
+	}
+	host, _, err := net.SplitHostPort(n.addr)
+	if err != nil {
+		return fmt.Errorf("%s: %w", n.name, err)
+	}
+	ln, err := listen(net.JoinHostPort(host, "0"), nil) // before the old port is free, so it is another one
+	if err != nil {
+		return fmt.Errorf("%s: %w", n.name, err)
+	}
+	n.shut(true)
+	n.public = ""
+	e.open(n, ln)
 	return nil
 }
 
@@ -242,11 +268,23 @@ func (e *Emulator) publicAddr(addr string) string {
 func (n *node) down(reset bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.shut(reset)
+}
+
+// shut wants the lock of the node held.
+func (n *node) shut(reset bool) {
 	if n.ln != nil {
 		n.ln.end(reset)
 		n.wg.Wait()
 		n.ln = nil
 	}
+}
+
+// at is the host:port that the node tells clients.
+func (n *node) at() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.public
 }
 
 func (n *node) isUp() bool {
@@ -276,7 +314,7 @@ func (e *Emulator) FEURLs() []string {
 	}
 	out := make([]string, len(e.fes))
 	for i, n := range e.fes {
-		out[i] = scheme + n.public
+		out[i] = scheme + n.at()
 	}
 	return out
 }
@@ -288,7 +326,7 @@ func (e *Emulator) BEAddr() string { return e.BEAddrs()[0] }
 func (e *Emulator) BEAddrs() []string {
 	out := make([]string, len(e.bes))
 	for i, n := range e.bes {
-		out[i] = n.public
+		out[i] = n.at()
 	}
 	return out
 }

@@ -262,7 +262,10 @@ func (x *exchange) at(p Point) (Fault, verdict) {
 }
 
 func (x *exchange) pick(p Point) (Fault, bool) {
-	return x.e.faults.pick(x.e.ctx, Exchange{Point: p, Server: x.n.name, DB: x.db, Table: x.table, Label: x.label, Op: x.op, TxnID: x.txn})
+	return x.e.faults.pick(x.e.ctx, Exchange{
+		Point: p, Server: x.n.name, DB: x.db, Table: x.table, Label: x.label, Op: x.op, TxnID: x.txn,
+		TwoPhase: x.r.Header.Get("two_phase_commit") == "true", Length: x.r.ContentLength,
+	})
 }
 
 func (x *exchange) do(f Fault) verdict {
@@ -306,6 +309,8 @@ func (x *exchange) do(f Fault) verdict {
 		return goOn
 	case FEDown:
 		return x.feDown(f.For)
+	case BEDown:
+		return x.beDown(f.For)
 	case BERestart:
 		return x.beRestart()
 	default:
@@ -320,6 +325,17 @@ func (x *exchange) feDown(d time.Duration) verdict {
 		n = x.n
 	}
 	n.down(true)
+	return x.back(n, d, x.e.StartFE)
+}
+
+func (x *exchange) beDown(d time.Duration) verdict {
+	n := x.be()
+	x.e.StopBE(n.index)
+	return x.back(n, d, x.e.StartBE)
+}
+
+// back brings a node back after a while. The exchange is over if it is at that node.
+func (x *exchange) back(n *node, d time.Duration, start func(int) error) verdict {
 	if d > 0 && x.e.enter() {
 		go func() {
 			defer x.e.busy.Done()
@@ -327,7 +343,7 @@ func (x *exchange) feDown(d time.Duration) verdict {
 			defer wait.Stop()
 			select {
 			case <-wait.C:
-				_ = x.e.StartFE(n.index)
+				_ = start(n.index)
 			case <-x.e.ctx.Done():
 			}
 		}()
@@ -338,11 +354,16 @@ func (x *exchange) feDown(d time.Duration) verdict {
 	return goOn
 }
 
-func (x *exchange) beRestart() verdict {
-	n := x.e.bes[0]
+// be is the BE that a fault of BEs means: the one addressed, or the first.
+func (x *exchange) be() *node {
 	if strings.HasPrefix(x.n.name, "be") {
-		n = x.n
+		return x.n
 	}
+	return x.e.bes[0]
+}
+
+func (x *exchange) beRestart() verdict {
+	n := x.be()
 	x.e.RestartBE(n.index)
 	if n == x.n {
 		return over

@@ -81,6 +81,9 @@ const (
 	// FEDown takes the FE (the one addressed, or the first) off the network for
 	// Fault.For (0: until StartFE): connections are reset, new ones refused.
 	FEDown Action = "fe-down"
+	// BEDown takes the BE (the one addressed, or the first) off the network for
+	// Fault.For (0: until StartBE), as StopBE does.
+	BEDown Action = "be-down"
 	// BERestart resets all connections of the BE (the one addressed, or the
 	// first), aborts its transactions in PREPARE, and serves again.
 	BERestart Action = "be-restart"
@@ -111,7 +114,7 @@ const (
 	SetState Action = "set-state"
 )
 
-var anywhere = []Action{Reset, Close, Hang, Delay, HTTP, Evict, MasterSwitch, FEDown, BERestart}
+var anywhere = []Action{Reset, Close, Hang, Delay, HTTP, Evict, MasterSwitch, FEDown, BEDown, BERestart}
 
 var onlyAt = map[Action][]Point{
 	Fail:            {FEBeforeAnswer, FERedirect, BEHeaders, BEBegin, BEBody, BEBeforeCommit, BEAfterCommit, BEAnswer, TwoPhase, TwoPhaseAnswer, StateQuery, CancelCall},
@@ -148,7 +151,7 @@ type Fault struct {
 	Keep        bool
 	CommitAfter time.Duration
 
-	// For is the duration of Delay, Hang, FEDown and PublishTimeout.
+	// For is the duration of Delay, Hang, FEDown, BEDown and PublishTimeout.
 	For time.Duration
 	// Bytes is the position for be.body and the length for Truncate.
 	Bytes int64
@@ -171,6 +174,10 @@ type Exchange struct {
 	DB, Table, Label, Op string
 	// TxnID is 0 before the begin.
 	TxnID int64
+	// TwoPhase is true for a load in two phases, Length is how long its body is
+	// to be: -1 when that is not known.
+	TwoPhase bool
+	Length   int64
 }
 
 // Injector decides about faults from outside, for example from a seeded plan.
@@ -191,7 +198,7 @@ func (f InjectorFunc) Inject(ctx context.Context, e Exchange) (Fault, bool) { re
 
 // silent says that a load that meets the fault gets no answer of its own.
 func (f Fault) silent() bool {
-	return f.Do == Reset || f.Do == Close || f.Do == Hang || f.Do == HTTP || f.Do == BERestart
+	return f.Do == Reset || f.Do == Close || f.Do == Hang || f.Do == HTTP || f.Do == BERestart || f.Do == BEDown
 }
 
 // Validate says what is wrong with the fault.

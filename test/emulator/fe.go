@@ -230,7 +230,7 @@ func (x *exchange) redirectToBE() {
 		return
 	case v == goOn:
 		if n := x.e.pickBE(x.n); n != nil {
-			host = n.public
+			host = n.at()
 		}
 	}
 	if policy := x.r.Header.Get("redirect-policy"); host != "" && policy != "" && policy != "direct" && policy != "random-be" {

@@ -34,7 +34,7 @@ func (x *exchange) feBackends() {
 	onlyUp := x.r.URL.Query().Get("is_alive") == "true"
 	list := []map[string]any{}
 	for _, n := range x.e.bes {
-		host, port, _ := net.SplitHostPort(n.public)
+		host, port, _ := net.SplitHostPort(n.at())
 		number, _ := strconv.Atoi(port)
 		if up := n.isUp(); up || !onlyUp {
 			list = append(list, map[string]any{"ip": host, "http_port": number, "is_alive": up})
