@@ -226,7 +226,7 @@ func (s Settlement) commit(txn int64, wait bool) (Settlement, SettleAction) {
 
 // committed judges the answer to the commit of a fence.
 func (s Settlement) committed(a answer.Load) (Settlement, SettleAction) {
-	switch saidOf(a) {
+	switch saidOf(a, s.debt.FenceTxn) {
 	case saidCommitted:
 		return s.end(SettledClosed)
 	case saidGone:

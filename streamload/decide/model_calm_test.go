@@ -167,9 +167,9 @@ func (p *peace) calmSettling(c client, d doris, take func(node)) {
 		l := says(answer.Success, 0)
 		switch {
 		case c.todo.Txn == fenceGone:
-			l = answer.Load{Readable: true, Word: answer.Failure, Message: "transaction [1] is already aborted"}
+			l = answer.Load{Readable: true, Word: answer.Failure, Message: fmt.Sprintf("transaction [%d] is already aborted", c.todo.Txn)}
 		case s == answer.StateCommitted:
-			l = answer.Load{Readable: true, Word: answer.Failure, Message: "transaction [1] is already visible, not pre-committed."}
+			l = answer.Load{Readable: true, Word: answer.Failure, Message: fmt.Sprintf("transaction [%d] is already visible, not pre-committed.", c.todo.Txn)}
 		default:
 			d.slots[0].state = answer.StateCommitted
 		}

@@ -1,6 +1,10 @@
 package decide
 
-import "github.com/dorisload/benthos-doris/streamload/internal/answer"
+import (
+	"fmt"
+
+	"github.com/dorisload/benthos-doris/streamload/internal/answer"
+)
 
 // next is everything that can happen in a node.
 func (m *model) next(n node, emit func(next node, what string)) {
@@ -266,19 +270,21 @@ func (m *model) commitMoves(c client, d doris, tellAll func(doris, SettleEvent, 
 		tell(d, answer.Load{}, "the answer about the second phase is lost")
 		return
 	}
+	about := func(text string) answer.Load { return fails(fmt.Sprintf(text, c.todo.Txn)) }
 	tell(d, answer.Load{}, "the second phase is lost")
-	tell(d, fails("the node is not ready"), "the second phase is refused")
+	tell(d, fails("OlapTable not found."), "the second phase is refused")
 	switch {
 	case !m.endByLabel && c.todo.Txn == fenceGone:
-		tell(d, fails("transaction [1] is already aborted, abort reason: user cancel"), "the fence was aborted")
-		tell(d, fails("transaction [1] not found"), "the fence is not found")
+		tell(d, about("transaction [%d] is already aborted, abort reason: user cancel"), "the fence was aborted")
+		tell(d, about("transaction [%d] not found"), "the fence is not found")
 	case state == answer.StateCommitted:
-		tell(d, fails("transaction [1] is already VISIBLE, not pre-committed."), "the fence is committed already")
-		tell(d, fails("transaction [1] is already committed, not pre-committed."), "the fence is committed already")
+		tell(d, about("transaction [%d] is already VISIBLE, not pre-committed."), "the fence is committed already")
+		tell(d, about("transaction [%d] is already committed, not pre-committed."), "the fence is committed already")
 	default:
 		next := d
 		next.slots[0].commit = true
 		tell(next, answer.Load{}, "the second phase is late")
+		tell(next, fails("transaction [12] not found"), "the second phase is refused, and a copy of it is late")
 		next = d
 		next.slots[0].state = answer.StateCommitted
 		tell(next, says(answer.Success, 0), "the fence is committed")

@@ -1,7 +1,9 @@
 package decide
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -51,6 +53,7 @@ func brokenRules(t *testing.T) map[string]rules {
 			}
 			return StepSettlement(s, ev)
 		}),
+		"an error that names no transaction proves that the fence is gone": settlement(gullible),
 		"the settlement after one with a fence begins with a look": {
 			step: Step, again: StartAgain, settle: StepSettlement,
 			start: func(d Debt) (Settlement, SettleAction) {
@@ -64,7 +67,7 @@ func brokenRules(t *testing.T) map[string]rules {
 		}),
 		"a fence of one phase": {step: Step, again: StartAgain, start: StartSettlement, settle: StepSettlement, onePhase: true},
 		"a fence is committed by its label": {
-			step: Step, again: StartAgain, start: StartSettlement, settle: StepSettlement, endByLabel: true,
+			step: Step, again: StartAgain, start: StartSettlement, settle: gullible, endByLabel: true,
 		},
 		"the same batch under a stable label knows nothing of the requests before": {
 			step: Step, start: StartSettlement, settle: StepSettlement,
@@ -93,6 +96,14 @@ func brokenRules(t *testing.T) map[string]rules {
 		broken[name] = delivery(name)
 	}
 	return broken
+}
+
+// gullible takes anything that is not found for the fence.
+func gullible(s Settlement, ev SettleEvent) (Settlement, SettleAction) {
+	if ev.Kind == SettleCommitted && strings.Contains(ev.Commit.Message, "not found") {
+		ev.Commit.Message = fmt.Sprintf("transaction [%d] not found", s.debt.FenceTxn)
+	}
+	return StepSettlement(s, ev)
 }
 
 func TestModelPunishesBrokenRules(t *testing.T) {

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,17 +27,42 @@ const (
 
 // saidOf reads the answer to a second phase. One that is repeated is answered with an error that names the state (Doris: fe
 // DatabaseTransactionMgr.java "transaction [7] is already visible, not pre-committed"; StarRocks: TransactionLoadAction.java with OK).
-func saidOf(a answer.Load) said {
+// An error has to name the transaction: a database, a backend or a page that is not found says nothing about it, and a copy of the
+// request, or an earlier one, may still commit it.
+func saidOf(a answer.Load, txn int64) said {
 	text := strings.ToLower(a.Message)
 	switch {
 	case !a.Readable:
 		return saidNothing
-	case a.Word == answer.Success, strings.Contains(text, "already visible"), strings.Contains(text, "already committed"):
+	case a.Word == answer.Success:
+		return saidCommitted
+	case !names(text, txn):
+		return saidNothing
+	case strings.Contains(text, "already visible"), strings.Contains(text, "already committed"):
 		return saidCommitted
 	case strings.Contains(text, "already aborted"), strings.Contains(text, "not found"):
 		return saidGone
 	default:
 		return saidNothing
+	}
+}
+
+// names is true when a text in lower case names a transaction: "transaction [7]" (Doris) or "transaction 7" (StarRocks).
+func names(text string, txn int64) bool {
+	id := strconv.FormatInt(txn, 10)
+	for rest := text; ; {
+		_, after, found := strings.Cut(rest, "transaction ")
+		if !found {
+			return false
+		}
+		word, end := strings.TrimPrefix(after, "["), byte(0)
+		if word, found = strings.CutPrefix(word, id); found && word != "" {
+			end = word[0]
+		}
+		if found && (end < '0' || end > '9') {
+			return true
+		}
+		rest = after
 	}
 }
 
@@ -60,7 +86,7 @@ func (s State) commitTxn(after time.Duration) (State, Action) {
 
 // txnCommitted judges the answer to a second phase. Whatever is not clear the label's state tells.
 func (s State) txnCommitted(ev Event) (State, Action) {
-	if s.txn != 0 && saidOf(ev.Commit) == saidCommitted {
+	if s.txn != 0 && saidOf(ev.Commit, s.txn) == saidCommitted {
 		return s.commit(ByCommit)
 	}
 	s.ambiguous = s.ambiguous || !ev.Commit.Readable

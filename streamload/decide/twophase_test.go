@@ -186,3 +186,32 @@ func TestOracleSeesBrokenSecondPhases(t *testing.T) {
 		})
 	}
 }
+
+// Found by chaos: the answer to the commit of a fence spoke of another transaction that was not found. The fence was believed to be gone, a copy of the
+// commit landed, and the label that was now VISIBLE was taken for that of the rows, which were lost.
+func TestOnlyAnErrorThatNamesTheTransactionIsAboutIt(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]said{
+		"transaction [7] not found.":                                                                      saidGone,
+		"errCode = 2, detailMessage = transaction [7] not found":                                          saidGone,
+		"TStatus: errCode = 2, detailMessage = transaction [7] is already aborted. abort reason: timeout": saidGone,
+		"transaction [7] is already VISIBLE, not pre-committed.":                                          saidCommitted,
+		"transaction [7] is already committed, not pre-committed.":                                        saidCommitted,
+		"Transaction 7 has already committed, label is b":                                                 saidCommitted,
+		"failed with transaction [8] not found, transaction [7] not found":                                saidGone,
+		"transaction [8] not found":                                                                       saidNothing,
+		"transaction [77] not found":                                                                      saidNothing,
+		"transaction 71 not found":                                                                        saidNothing,
+		"transaction [17] is already visible, not pre-committed.":                                         saidNothing,
+		"running transaction not found, label=7":                                                          saidNothing,
+		"OlapTable not found.":                                                                            saidNothing,
+		"transaction [7] is prepare, not pre-committed.":                                                  saidNothing,
+		"transaction [": saidNothing,
+		"transaction 7": saidNothing,
+		"":              saidNothing,
+	} {
+		require.Equal(t, want, saidOf(answer.Load{Readable: true, Word: answer.Failure, Message: text}, 7), text)
+	}
+	require.Equal(t, saidCommitted, saidOf(answer.Load{Readable: true, Word: answer.Success}, 7))
+	require.Equal(t, saidNothing, saidOf(answer.Load{Word: answer.Success}, 7))
+}
