@@ -121,7 +121,7 @@ func (w *weather) move(i int, h heir) {
 	if h == nobody {
 		return
 	}
-	l, err := net.Listen("tcp", old) //nolint:noctx // a test server
+	l, err := net.Listen("tcp", old)
 	if err != nil {
 		return
 	}

@@ -63,7 +63,7 @@ func newWeather(s scenario, t *trace) *weather {
 
 // last waits until there were faults enough, or until done.
 func (w *weather) last(done <-chan struct{}) {
-	some, many := time.NewTimer(someSeconds), time.NewTimer(manySeconds)
+	some, many := time.NewTimer(aWhile), time.NewTimer(longEnough)
 	defer some.Stop()
 	defer many.Stop()
 	for late := false; ; {
@@ -192,7 +192,7 @@ func (w *weather) strikes(e emulator.Exchange, n int) (f emulator.Fault, what st
 	d := dice(w.seed, string(e.Point), n)
 	rate := w.rate
 	switch e.Point {
-	case emulator.BEBeforeCommit, emulator.BEAfterCommit, emulator.BEAnswer, emulator.TwoPhase, emulator.StateQuery, emulator.CancelCall:
+	case emulator.BEBeforeCommit, emulator.BEAfterCommit, emulator.BEAnswer, emulator.TwoPhase, emulator.TwoPhaseAnswer, emulator.StateQuery, emulator.CancelCall:
 		rate *= w.storm
 	}
 	if w.fes == 1 && strings.HasPrefix(e.Server, "fe") && e.Point != emulator.StateQuery && e.Point != emulator.CancelCall {
@@ -299,7 +299,9 @@ func (w *weather) fault(d *rand.Rand, e emulator.Exchange) emulator.Fault {
 		cutShort := emulator.Fault{Do: emulator.Truncate, Bytes: d.Int64N(300)}
 		return oneOf(d, cut, gateway, cutShort, cutShort, slow, hang)
 	case emulator.TwoPhase:
-		return oneOf(d, cut, hang, gateway, slow, fail)
+		return oneOf(d, cut, hang, gateway, slow, fail, switchMaster, restart)
+	case emulator.TwoPhaseAnswer:
+		return oneOf(d, cut, cut, hang, gateway, slow, fail)
 	case emulator.StateQuery:
 		// What was so a moment ago: before the begin of a request that is on its way, or before the end of one.
 		stale := emulator.Fault{Do: emulator.SetState, Message: oneOf(d, "UNKNOWN", "UNKNOWN", "PREPARE")}

@@ -358,7 +358,7 @@ func vacant(t *testing.T, server string) string {
 	t.Helper()
 	u, err := url.Parse(server)
 	require.NoError(t, err)
-	l, err := net.Listen("tcp", net.JoinHostPort(u.Hostname(), "0")) //nolint:noctx // a test server
+	l, err := net.Listen("tcp", net.JoinHostPort(u.Hostname(), "0"))
 	require.NoError(t, err)
 	defer func() { _ = l.Close() }()
 	return l.Addr().String()

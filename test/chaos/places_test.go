@@ -120,7 +120,7 @@ func required() (all []string) {
 	} {
 		all = append(all, "fence "+string(at))
 	}
-	return append(all, string(emulator.TwoPhase), outage, deaf, moved)
+	return append(all, string(emulator.TwoPhase), string(emulator.TwoPhaseAnswer), outage, deaf, moved)
 }
 
 // require fails the test if some place has seen no fault: that would be less chaos than is claimed.

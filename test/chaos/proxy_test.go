@@ -45,7 +45,7 @@ func newProxies(t *testing.T, w *weather) *proxies {
 	add := func(name string, target func() string) *httptest.Server {
 		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, name, target()) }))
 		_ = s.Listener.Close()
-		l, err := net.Listen("tcp", host+":0") //nolint:noctx // a test server
+		l, err := net.Listen("tcp", host+":0")
 		require.NoError(t, err)
 		s.Listener = &door{Listener: l, p: p, name: name}
 		s.Start()

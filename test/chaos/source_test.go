@@ -112,6 +112,11 @@ func (s *source) ReadBatch(ctx context.Context) (service.MessageBatch, service.A
 		s.mu.Lock()
 		changed := s.changed
 		if items := s.next(); items != nil {
+			if s.how == replayed && mixed(items) {
+				for _, it := range items {
+					it.wide = true // the framework does not tell which batches it failed as a whole
+				}
+			}
 			s.mu.Unlock()
 			batch := make(service.MessageBatch, 0, len(items))
 			for _, it := range items {
@@ -231,10 +236,7 @@ func (s *source) settle(items []*item, index *service.Indexer, err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	mixed := false
-	for _, it := range items {
-		mixed = mixed || it.kind != good || it.table != items[0].table
-	}
+	mixed := mixed(items)
 	var again []*item
 	for i, it := range items {
 		if !whole && !failed[i] {
@@ -264,6 +266,12 @@ func (s *source) settle(items []*item, index *service.Indexer, err error) {
 	}
 	close(s.changed)
 	s.changed = make(chan struct{})
+}
+
+// mixed is true for a batch of which one part may be stored and another not, without any fault of the servers: some message cannot be
+// stored, or they go to several tables.
+func mixed(items []*item) bool {
+	return slices.ContainsFunc(items, func(it *item) bool { return it.kind != good || it.table != items[0].table })
 }
 
 // end is the end of a message. It wants the lock held.

@@ -1,7 +1,7 @@
 package contract
 
 import (
-	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -28,7 +28,7 @@ func TestARefusedBeginProvesNothingByItself(t *testing.T) {
 		conf.LabelPoll.MaxElapsed = 20 * time.Millisecond
 	}))
 	_, err := client.Load(within(t, ended), batch(20))
-	unresolved(t, err)
+	_ = unresolved(t, err)
 	same(t, j.sent(), 1)
 	require.Equal(t, ids(20), c.stored(table))
 
@@ -48,7 +48,7 @@ func TestARefusedBeginProvesNothingByItself(t *testing.T) {
 func TestARefusedBeginIsBelievedWithTheState(t *testing.T) {
 	t.Parallel()
 	for _, retry := range []int{-1, 1} {
-		t.Run(fmt.Sprint(retry), func(t *testing.T) {
+		t.Run(strconv.Itoa(retry), func(t *testing.T) {
 			t.Parallel()
 			c := with(t, emulator.Fault{At: emulator.BEBegin, Do: emulator.Fail, Message: "[INTERNAL_ERROR]too busy", Times: 2})
 			g := newGateway(t, c, func(_ int, forward func() reply) reply { return forward() }) // it takes the body before anybody refuses it
