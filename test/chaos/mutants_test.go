@@ -32,7 +32,7 @@ var broken = []mutant{
 	},
 	{
 		"an answer that cannot be read counts as success", "streamload/decide/step.go",
-		"return s.lost().startPoll(ev.Now, s.policy.LabelPoll.Wait(0))", "return s.commit(BySuccess)",
+		"default:\n\t\treturn s.unclear(ev.Now)", "default:\n\t\treturn s.commit(BySuccess)",
 		"lost", true,
 	},
 	{
@@ -46,8 +46,8 @@ var broken = []mutant{
 		"twice", false,
 	},
 	{
-		"no ledger", "streamload/client.go",
-		"if c.ledger.empty() || ", "if c.ledger != nil || ",
+		"no ledger", "streamload/ledger.go",
+		"bool { return l.count.Load() == 0 }", "bool { return l != nil }",
 		"twice", false,
 	},
 	{
@@ -97,18 +97,33 @@ func TestTheSuiteFindsBrokenClients(t *testing.T) {
 	}
 }
 
-// build builds this suite with the mutant in place of the client.
-func (m mutant) build(t *testing.T) string {
+// Each of them can still be made: the code they change is there.
+func TestMistakesCanBeMade(t *testing.T) {
+	t.Parallel()
+	for _, m := range broken {
+		m.source(t)
+	}
+}
+
+// source is the changed file, and the path of the one that it stands for.
+func (m mutant) source(t *testing.T) (changed, path string) {
 	t.Helper()
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
-	path := filepath.Join(root, filepath.FromSlash(m.file))
+	path = filepath.Join(root, filepath.FromSlash(m.file))
 	source, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Equal(t, 1, strings.Count(string(source), m.old), "%s does not have %q any more: say how to make this mistake now", m.file, m.old)
+	require.Equal(t, 1, strings.Count(string(source), m.old), "%s: %s does not have %q any more: say how to make this mistake now", m.mistake, m.file, m.old)
+	return strings.Replace(string(source), m.old, m.new, 1), path
+}
+
+// build builds this suite with the mutant in place of the client.
+func (m mutant) build(t *testing.T) string {
+	t.Helper()
+	source, path := m.source(t)
 	dir := t.TempDir()
 	changed := filepath.Join(dir, "changed.go")
-	require.NoError(t, os.WriteFile(changed, []byte(strings.Replace(string(source), m.old, m.new, 1)), 0o600))
+	require.NoError(t, os.WriteFile(changed, []byte(source), 0o600))
 	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {path: changed}})
 	require.NoError(t, err)
 	overlayPath := filepath.Join(dir, "overlay.json")
