@@ -114,7 +114,7 @@ func (x *exchange) toLeader() bool {
 	if x.e.opt.FETLS != nil {
 		scheme = "https"
 	}
-	x.redirect(scheme, leader.public)
+	x.redirect(scheme, leader.at())
 	return true
 }
 
@@ -182,7 +182,7 @@ func (x *exchange) starrocksBE() (host string, ok bool) {
 		return "", false
 	case v == goOn:
 		if n := x.e.pickBE(x.n); n != nil {
-			return n.public, true
+			return n.at(), true
 		}
 	}
 	x.ddlFailed("No backend alive.")

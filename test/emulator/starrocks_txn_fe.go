@@ -126,7 +126,7 @@ func (x *exchange) toCoordinator() {
 			return
 		}
 		for i, n := range x.e.bes {
-			if n.public == host {
+			if n.at() == host {
 				x.e.coord.set(x.label, i)
 			}
 		}
@@ -152,7 +152,7 @@ func (x *exchange) toCoordinator() {
 		x.starrocksFailed(f.Message)
 		return
 	}
-	x.redirect("http", x.e.bes[be].public)
+	x.redirect("http", x.e.bes[be].at())
 }
 
 // newestTxn is the transaction of the label with the largest id, nil for none.
