@@ -100,7 +100,11 @@ func (o *output) WriteBatch(ctx context.Context, batch service.MessageBatch) err
 			o.log.Warn(c.headline)
 		}
 	}
-	return o.tell(res, again)
+	err := o.tell(res, again)
+	if err == nil {
+		free(res.groups)
+	}
+	return err
 }
 
 // write loads a batch once, its tables at the same time as far as there are slots.
@@ -145,6 +149,7 @@ func (o *output) held(ctx context.Context, groups []*group, res *result) bool {
 func (o *output) load(ctx context.Context, g *group, res *result) {
 	defer func() { <-o.slots }()
 	report, err := o.client.Load(ctx, g.Batch)
+	g.unused = report.RowsFree
 	o.meters.rejected(g, err)
 	o.meters.known(g, report, err)
 	o.meters.ledger(o.client.LedgerSize)

@@ -15,6 +15,9 @@ type group struct {
 	streamload.Batch
 	// indices are the places of the rows in the batch.
 	indices []int
+	// buffer is where both have room, nil if they have their own. unused is true when the client does not look at the rows any more.
+	buffer *buffer
+	unused bool
 }
 
 // isNoName is true for what an expression gives when it finds nothing: Benthos makes the text "null" of a field or a metadata key
@@ -56,7 +59,8 @@ func (o *output) route(batch service.MessageBatch, res *result) []*group {
 		if g == nil {
 			g = &group{Batch: streamload.Batch{Database: to.database, Table: to.table, Whole: o.whole}}
 			if len(groups) == 0 && !o.conf.alone { // mostly the only one
-				g.Rows, g.indices = make([][]byte, 0, len(batch)), make([]int, 0, len(batch))
+				g.buffer = newBuffer(len(batch))
+				g.Rows, g.indices = g.buffer.rows, g.buffer.indices
 			}
 			byTarget[to] = g
 			groups = append(groups, g)

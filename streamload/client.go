@@ -100,6 +100,7 @@ func (c *Client) Load(ctx context.Context, b Batch) (Report, error) {
 	alive, cancel := c.withGrace(ctx)
 	defer cancel()
 	report, failure := c.loadBody(ctx, alive, b, &body)
+	report.RowsFree = !body.InUse()
 	return result(report, failure, rejected)
 }
 

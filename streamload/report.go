@@ -60,6 +60,9 @@ type Report struct {
 	Ambiguous bool
 	// LabelIgnored is true when the server used another label than ours, which takes its protection against doubles away.
 	LabelIgnored bool
+	// RowsFree is true when nothing looks at the slice Batch.Rows any more: the caller may use the slice for something else, and the rows
+	// as soon as nobody reads them. It is false when a connection that was given up may still look at it.
+	RowsFree bool
 	// AlreadyStored is how many rows of the batch were found to be stored by an earlier load, whose outcome had been unknown or whose rows were
 	// expected again; they were not loaded again and are not in Rows.
 	AlreadyStored int

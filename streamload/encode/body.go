@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"sort"
+	"sync/atomic"
 )
 
 // smallBody is the length in bytes up to which a body is made in one piece. An
@@ -33,6 +34,7 @@ type Body struct {
 	small   []byte   // the whole body if it is a small one
 	hash    [16]byte // of the rows, when hashed is true
 	hashed  bool
+	readers *atomic.Int64 // how many may still look at rows; nil for a small body
 }
 
 func newBody(rows [][]byte, skipped []int, l layout) Body {
@@ -48,7 +50,9 @@ func newBody(rows [][]byte, skipped []int, l layout) Body {
 		b.small = make([]byte, b.size)
 		r := rowReader{rows: rows, layout: l}
 		r.fill(b.small)
+		return b
 	}
+	b.readers = &atomic.Int64{}
 	return b
 }
 
@@ -80,5 +84,12 @@ func (b *Body) Open() io.ReadCloser {
 		// This very type is what net/http knows as a body held in memory.
 		return io.NopCloser(bytes.NewReader(b.small))
 	}
-	return &rowReader{rows: b.rows, layout: b.layout}
+	b.readers.Add(1)
+	return &rowReader{rows: b.rows, layout: b.layout, readers: b.readers}
 }
+
+// InUse tells whether some reader may still look at the slice of rows: one that
+// has begun to read and has not come to the end. A reader that was closed on
+// its way keeps the slice in use for ever, because it may be reading still. The
+// rows themselves may be in use for longer.
+func (b *Body) InUse() bool { return b.readers != nil && b.readers.Load() > 0 }

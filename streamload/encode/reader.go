@@ -42,6 +42,33 @@ type rowReader struct {
 	piece  []byte // what is left of the current piece of the body
 	step   int    // number of the next piece
 	closed atomic.Bool
+	// use says what becomes of the rows, readers counts the readers that may
+	// still look at them.
+	use     atomic.Uint32
+	readers *atomic.Int64
+}
+
+// The values of rowReader.use, which only grows.
+const (
+	unused   uint32 = iota
+	inUse           // reading has begun
+	finished        // all rows have been looked at, or none ever will be
+)
+
+// begin says whether the reader may go on.
+func (r *rowReader) begin() bool {
+	if r.closed.Load() {
+		return false
+	}
+	return r.use.CompareAndSwap(unused, inUse) || r.use.Load() == inUse || r.step > 2*len(r.rows)
+}
+
+// finish says that rows will not be looked at any more, unless that was said
+// before or more than from has happened.
+func (r *rowReader) finish(from uint32) {
+	if r.use.CompareAndSwap(from, finished) && r.readers != nil {
+		r.readers.Add(-1)
+	}
 }
 
 // next makes the next piece the current one. The pieces are what stands before
@@ -55,6 +82,7 @@ func (r *rowReader) next() bool {
 	case s == last:
 		r.piece = r.layout.after
 	case s > last:
+		r.finish(inUse)
 		return false
 	case s%2 == 1:
 		r.piece = r.rows[s/2]
@@ -102,7 +130,7 @@ func (r *rowReader) fill(p []byte) int {
 // Read implements io.Reader. It returns fewer bytes than fit into p only at the
 // end of the body.
 func (r *rowReader) Read(p []byte) (int, error) {
-	if r.closed.Load() {
+	if !r.begin() {
 		return 0, errClosed
 	}
 	n := r.fill(p)
@@ -116,6 +144,9 @@ func (r *rowReader) Read(p []byte) (int, error) {
 // rows as they are, small ones in chunks, and both together where w has
 // WriteVector. After an error the reader is of no further use.
 func (r *rowReader) WriteTo(w io.Writer) (int64, error) {
+	if !r.begin() {
+		return 0, errClosed
+	}
 	// An HTTP client calls this when it has read the whole body, to see that
 	// nothing is left; no chunk is needed for that.
 	for len(r.piece) == 0 {
@@ -238,5 +269,6 @@ func (r *rowReader) writeVectors(w vectorWriter, chunk *[chunkSize]byte) (writte
 // Close implements io.Closer.
 func (r *rowReader) Close() error {
 	r.closed.Store(true)
+	r.finish(unused)
 	return nil
 }

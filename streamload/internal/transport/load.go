@@ -186,6 +186,8 @@ func (t *Transport) facts(at *url.URL, body *countedBody) Attempt {
 	a := Attempt{Server: at.Host, Secure: at.Scheme == "https"}
 	if some, whole := body.shutdown(); some {
 		a.Sent, a.WholeBody = decide.MaybeReceived, whole
+	} else {
+		_ = body.Close() // net/http does so too, at some time
 	}
 	return a
 }
