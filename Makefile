@@ -104,7 +104,7 @@ vet: ## go vet
 
 .PHONY: lint
 lint: ## golangci-lint, with the rules on who may import what
-	$(TOOL) golangci-lint run ./...
+	$(TOOL) golangci-lint run --allow-parallel-runners ./...
 
 .PHONY: tidy-check
 tidy-check: ## Fail if a go.mod or go.sum is not tidy

@@ -40,6 +40,8 @@ func parseConfig(parsed *service.ParsedConfig) (config, error) {
 		Username:              read(r, parsed.FieldString, fieldUsername),
 		Password:              read(r, parsed.FieldString, fieldPassword),
 		AllowInsecureRedirect: read(r, parsed.FieldBool, fieldAllowInsecureRedirect),
+		BEs:                   r.backends(),
+		RedirectMap:           read(r, parsed.FieldStringMap, fieldRedirectMap),
 		Options:               r.options(),
 		LabelPrefix:           read(r, parsed.FieldString, fieldLabelPrefix),
 		MaxRetries:            r.maxRetries(),
@@ -201,6 +203,18 @@ func (r *reader) frontends(conf *config) {
 	if on, _ := r.parsed.FieldBool(fieldTLS, "enabled"); on && len(conf.frontends) > 0 && !secure {
 		conf.remarks = append(conf.remarks, "tls is enabled, but no FE address begins with https: they are spoken to in clear text")
 	}
+}
+
+// backends reads be_urls, where an entry may hold several addresses as in fe_urls.
+func (r *reader) backends() (addresses []string) {
+	for _, list := range read(r, r.parsed.FieldStringList, fieldBEURLs) {
+		for address := range strings.SplitSeq(list, ",") {
+			if address = strings.TrimSpace(address); address != "" {
+				addresses = append(addresses, address)
+			}
+		}
+	}
+	return addresses
 }
 
 func (r *reader) tls() *tls.Config {

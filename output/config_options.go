@@ -34,6 +34,7 @@ func (r *reader) options() streamload.Options {
 		StrictMode:          read(r, p.FieldBool, fieldStrictMode),
 		TwoPhaseCommit:      read(r, p.FieldBool, fieldTwoPhaseCommit),
 		GroupCommit:         read(r, p.FieldString, fieldGroupCommit),
+		RedirectPolicy:      read(r, p.FieldString, fieldRedirectPolicy),
 		Timezone:            read(r, p.FieldString, fieldTimezone),
 		ExecMemLimit:        int64(read(r, p.FieldInt, fieldExecMemLimit)),
 		Unique:              r.uniqueKey(),

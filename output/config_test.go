@@ -132,6 +132,9 @@ func TestFieldsBecomeTheClientsConfig(t *testing.T) {
 	conf, err := parse(t, `
 fe_urls: [ "fe1:8030, http://fe2:8030", https://fe3 ]
 url: http://not-used:1
+be_urls: [ "be1:8040, http://be2:8040" ]
+redirect_map: { "10.0.0.1:8040": "be1:8040" }
+redirect_policy: public
 database: shop
 table: ${! this.kind }
 username: loader
@@ -173,12 +176,14 @@ tls: { enabled: true, skip_cert_verify: true }
 	require.True(t, conf.client.TLS.InsecureSkipVerify)
 	conf.client.TLS = nil
 	require.Equal(t, streamload.Config{
-		FEs:      []string{"fe1:8030", "http://fe2:8030", "https://fe3"},
-		Username: "loader", Password: "pw", AllowInsecureRedirect: true,
+		FEs:         []string{"fe1:8030", "http://fe2:8030", "https://fe3"},
+		BEs:         []string{"be1:8040", "http://be2:8040"},
+		RedirectMap: map[string]string{"10.0.0.1:8040": "be1:8040"},
+		Username:    "loader", Password: "pw", AllowInsecureRedirect: true,
 		Options: streamload.Options{
 			Format: "json", Compression: "none", JSONPaths: `["$.a"]`, JSONRoot: "$.r", NumAsString: true, FuzzyParse: true, ColumnSeparator: ",", LineDelimiter: "\n",
 			Columns: []string{"a", "b"}, Where: "a > 1", MaxFilterRatio: &zero, StrictMode: true, Partitions: []string{"p"},
-			TemporaryPartitions: []string{}, Headers: map[string]string{"comment": "hi"}, GroupCommit: "off_mode", Timezone: "UTC", ExecMemLimit: 1000,
+			RedirectPolicy: "public", TemporaryPartitions: []string{}, Headers: map[string]string{"comment": "hi"}, GroupCommit: "off_mode", Timezone: "UTC", ExecMemLimit: 1000,
 			Unique: streamload.UniqueKey{MergeType: "MERGE", Delete: "op = 'd'", SequenceColumn: "at", HiddenColumns: []string{}},
 		},
 		LabelPrefix: "mine", MaxRetries: 5,
@@ -201,7 +206,7 @@ func TestDefaultsAreThoseOfTheClient(t *testing.T) {
 	conf, err := parse(t, "url: fe\n"+target)
 	require.NoError(t, err)
 	want := streamload.DefaultConfig()
-	want.FEs, want.Username = []string{"fe"}, "root"
+	want.FEs, want.Username, want.RedirectMap = []string{"fe"}, "root", map[string]string{}
 	want.Observer, want.Grace, want.BackendAge = nil, 0, 0 // no fields
 	conf.client.Options.Columns, conf.client.Options.Partitions = nil, nil
 	conf.client.Options.Unique.HiddenColumns = nil

@@ -46,6 +46,28 @@ func connectionFields() []*service.ConfigField {
 			Description("Follow a frontend with `https` that sends us to a backend with plain `http`. Rows and password then travel in clear text, so such a load fails unless this is set.").
 			Default(false).
 			Advanced(),
+		service.NewURLListField(fieldBEURLs).
+			Description("Addresses of backends (BE) with their HTTP port, for instance `http://be1:8040`. Loads then go straight to them, in turn, and frontends are asked for the state of labels only. For networks in which the addresses that frontends name cannot be reached; the list is yours to keep right.").
+			Default([]any{}).
+			Example([]any{"http://be1:8040", "http://be2:8040"}).
+			Advanced(),
+		service.NewStringAnnotatedEnumField(fieldRedirectPolicy, map[string]string{
+			"":               "The frontend decides.",
+			"direct":         "The address in the cluster's own list of backends.",
+			"public":         "The public endpoint of the backend's tags.",
+			"private":        "The private endpoint of the backend's tags.",
+			"public-private": "One of the two, by the address under which the frontend was asked.",
+			"random-be":      "The same as direct.",
+		}).
+			Description("By which of its addresses a frontend names a backend, from Doris 3.1 on.").
+			Default("").
+			LintRule(redirectPolicyLint).
+			Advanced(),
+		service.NewStringMapField(fieldRedirectMap).
+			Description("How the servers are reached that frontends name: `host:port` as the frontend says it, to `host:port` as seen from here; or host to host, with the port kept.").
+			Default(map[string]any{}).
+			Example(map[string]any{"172.20.80.3:8040": "localhost:8040"}).
+			Advanced(),
 		service.NewIntField(fieldQueryPort).
 			Description("Accepted so that configs written for Redpanda Connect run unchanged, and not used: everything goes over the HTTP port.").
 			Default(9030).

@@ -34,6 +34,10 @@ const (
   [ "skip_lines is negative" ]
 }`
 
+	redirectPolicyLint = `root = if ![ "", "direct", "public", "private", "public-private", "random-be" ].contains(this) {
+  [ "redirect_policy is %v; it must be direct, public, private, public-private or random-be".format(this.string()) ]
+}`
+
 	execMemLimitLint = `root = if this.type() == "number" && this < 0 {
   [ "exec_mem_limit is negative" ]
 }`
@@ -184,6 +188,9 @@ root = [
   },
   if this.unique_key_update_mode == "UPDATE_FLEXIBLE_COLUMNS" && $not_flexible.length() > 0 {
     "unique_key_update_mode UPDATE_FLEXIBLE_COLUMNS cannot be used with %v".format($not_flexible.join(", "))
+  },
+  if this.be_urls.or([]).length() > 0 && (this.redirect_policy.or("") != "" || this.redirect_map.or({}).length() > 0) {
+    "redirect_policy and redirect_map have no use with be_urls, where no frontend is asked for a backend"
   },
   if this.label.or("") != "" && $grouped {
     "label cannot be used with group_commit %v, where Doris makes the labels".format(this.group_commit)

@@ -134,6 +134,11 @@ func TestLints(t *testing.T) {
 			[]string{"group_commit async_mode cannot be used with two_phase_commit: Doris would leave group commit off without a word"},
 		},
 		{"two phases with a label", "two_phase_commit: true\nlabel: ${! this.id }", nil},
+		{
+			"a map of redirects that there are not", "be_urls: [ http://be:8040 ]\nredirect_map: { a: b }",
+			[]string{"redirect_policy and redirect_map have no use with be_urls, where no frontend is asked for a backend"},
+		},
+		{"unknown policy", "redirect_policy: internal", []string{"redirect_policy is internal; it must be direct, public, private, public-private or random-be"}},
 		{"negative memory", "exec_mem_limit: -1", []string{"exec_mem_limit is negative"}},
 		{"unknown field", "tabel: x", []string{"field tabel not recognised"}},
 	} {

@@ -19,6 +19,7 @@ import (
 type Client struct {
 	conf      Config
 	frontends *frontends
+	bes       *frontends // the BEs of the config, nil when FEs are asked
 	backends  *backends
 	header    http.Header // of every load, without its label
 	encoding  encode.Options
@@ -36,7 +37,7 @@ type Client struct {
 // New makes a Client. It opens no connection and starts no goroutine. The error names every problem of the config.
 func New(conf Config) (*Client, error) {
 	conf.setDefaults()
-	fes, err := conf.validate()
+	fes, bes, err := conf.validate()
 	if err != nil {
 		return nil, err
 	}
@@ -44,6 +45,7 @@ func New(conf Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	redirects, _ := transport.NewRedirectMap(conf.RedirectMap) // validated
 	c := &Client{
 		conf:       conf,
 		pace:       newPace(conf.Backoff.Initial, conf.Backoff.Max),
@@ -60,6 +62,7 @@ func New(conf Config) (*Client, error) {
 			Password:              conf.Password,
 			TLS:                   conf.TLS,
 			AllowInsecureRedirect: conf.AllowInsecureRedirect,
+			Redirects:             redirects,
 			ConnectTimeout:        conf.ConnectTimeout,
 		}),
 		policy: decide.Policy{
@@ -70,6 +73,11 @@ func New(conf Config) (*Client, error) {
 			TwoPhase:   conf.Options.TwoPhaseCommit,
 			FEs:        len(fes),
 		},
+	}
+	if len(bes) > 0 {
+		c.bes = newFrontends(bes, NopObserver{}) // FE is about FEs
+		c.backends.age = 0
+		c.policy.FEs = len(bes)
 	}
 	c.ledger = newLedger(conf.Ledger, c.Reachable, conf.Observer.Forgotten)
 	return c, nil

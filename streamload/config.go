@@ -22,6 +22,11 @@ type Backoff struct {
 type Config struct {
 	// FEs are the base addresses of the frontends, http or https; "host:port" means http. At least one.
 	FEs []string
+	// BEs are base addresses of backends. When there are any, loads go straight to them, in turn, and FEs are asked for label states only.
+	BEs []string
+	// RedirectMap says how the servers to which FEs send us are reached from here: host:port as an FE says it, to host:port; or host to host,
+	// with the port kept.
+	RedirectMap map[string]string
 	// Username and Password are sent as basic auth to the FEs and to where they send us. Default user: none.
 	Username, Password string
 	// TLS is used with https addresses. Default: the system's certificates.
@@ -167,22 +172,17 @@ func (b *Backoff) setDefaults(d Backoff) {
 }
 
 // validate reports all problems at once, each with the name of the field in YAML.
-func (c *Config) validate() ([]*url.URL, error) {
+func (c *Config) validate() (fes, bes []*url.URL, err error) {
 	var problems []error
 	bad := func(field, format string, args ...any) {
 		problems = append(problems, fmt.Errorf(field+" "+format, args...))
 	}
-	var fes []*url.URL
 	if len(c.FEs) == 0 {
 		bad("fe_urls", "is empty: at least one FE address is needed")
 	}
-	for i, s := range c.FEs {
-		u, err := ParseFE(s)
-		if err != nil {
-			bad("fe_urls", "[%d] %w", i, err)
-			continue
-		}
-		fes = append(fes, u)
+	fes, bes = parseServers("fe_urls", c.FEs, bad), parseServers("be_urls", c.BEs, bad)
+	if _, err := transport.NewRedirectMap(c.RedirectMap); err != nil {
+		bad("redirect_map", "%w", err)
 	}
 	if strings.Contains(c.Username, ":") {
 		bad("username", "has a colon in it, which basic auth cannot carry")
@@ -211,7 +211,7 @@ func (c *Config) validate() ([]*url.URL, error) {
 		bad("ledger", "has a negative max_age")
 	}
 	c.Options.validate(bad)
-	return fes, errors.Join(problems...)
+	return fes, bes, errors.Join(problems...)
 }
 
 func (b Backoff) validate(field string, bad func(string, string, ...any)) {

@@ -29,7 +29,8 @@ type delivery struct {
 	counted counted // how the server's counts compare with the rows
 
 	direct    *url.URL // a BE that the first request goes to without asking an FE; nil: none
-	fe        int
+	fe        int      // the FE that is asked for states
+	to        int      // the server that loads are sent to: the same FE, or a BE of the config
 	attempts  int
 	polls     int
 	last      transport.Attempt // the last request to load
@@ -74,6 +75,10 @@ func (c *Client) deliver(ctx, alive context.Context, b Batch, body *encode.Body)
 	} else {
 		d.fe = c.frontends.first()
 	}
+	d.to = d.fe
+	if c.bes != nil {
+		d.to = c.bes.first()
+	}
 	c.conf.Observer.Started(b.Database, b.Table)
 	state, act := decide.Start(policy)
 	if debt, open := c.ledger.owed(d.base); open && policy.StableLabel {
@@ -83,7 +88,7 @@ func (c *Client) deliver(ctx, alive context.Context, b Batch, body *encode.Body)
 		ev := decide.Event{Kind: decide.Interrupted}
 		if d.wait(ctx, act) {
 			if act.NextFE {
-				d.fe = c.frontends.after(d.fe)
+				d.next()
 			}
 			label := d.label(act)
 			switch act.Kind {
@@ -107,6 +112,16 @@ func (c *Client) deliver(ctx, alive context.Context, b Batch, body *encode.Body)
 		d.tell(ev, act)
 	}
 	return d.finish(alive, act)
+}
+
+// next goes on to another FE, and another BE of the config.
+func (d *delivery) next() {
+	d.fe = d.frontends.after(d.fe)
+	if d.bes == nil {
+		d.to = d.fe
+		return
+	}
+	d.to = d.bes.after(d.to)
 }
 
 // wait waits before an action. It is false when the caller cancelled meanwhile, and always when nothing may be sent any more.
@@ -150,7 +165,9 @@ func (d *delivery) send(caller, alive context.Context, label string) decide.Even
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout(d.conf.Timeout))
 	defer cancel()
 	l := transport.Load{Database: d.batch.Database, Table: d.batch.Table, Header: d.header, Body: d.wire, Rows: d.counted.least}
-	to := d.frontends.urls[d.fe]
+	servers := d.loaders()
+	to := servers.urls[d.to]
+	l.Direct = d.bes != nil
 	if d.attempts == 0 { // a resend takes the way that is sure
 		l.Eager = label != ""
 		if d.direct != nil {
@@ -171,12 +188,14 @@ func (d *delivery) send(caller, alive context.Context, label string) decide.Even
 	}
 	// Only a failure of the first hop says something about the FE, unless it was we who did not wait.
 	d.noFE = !l.Direct && a.Hops == 0 && a.HTTPStatus == 0 && a.Sent == decide.NotSent
-	if !l.Direct && (!d.noFE || !errors.Is(ctx.Err(), context.Canceled)) {
-		d.frontends.report(d.fe, !d.noFE)
+	if unreached := a.Hops == 0 && a.HTTPStatus == 0 && a.Sent == decide.NotSent; to == servers.urls[d.to] && (!unreached || !errors.Is(ctx.Err(), context.Canceled)) {
+		servers.report(d.to, !unreached)
 	}
 	d.last, d.lastTook = a, time.Since(began)
 	d.pace.leave(began, a.HasAnswer && a.Base == nil && a.Class().Slow(), a.HasAnswer && a.Load.Word == answer.Success)
-	return decide.Event{Kind: decide.Attempted, Attempt: a.Attempt}
+	ev := decide.Event{Kind: decide.Attempted, Attempt: a.Attempt}
+	ev.Attempt.Direct = l.Direct && d.bes == nil // no FE is to be asked instead
+	return ev
 }
 
 func (d *delivery) ask(ctx, alive context.Context, label string) decide.Event {

@@ -27,7 +27,7 @@ type poll struct {
 // askState asks each FE once, beginning with the first-th, until one names a state.
 func (c *Client) askState(caller, alive context.Context, first int, database, label string) poll {
 	var p poll
-	asked := c.eachFE(caller, alive, first, func(ctx context.Context, i int) (done bool) {
+	asked := c.each(c.frontends, caller, alive, first, func(ctx context.Context, i int) (done bool) {
 		s, r, err := c.transport.State(ctx, c.frontends.urls[i], database, label)
 		answered := err == nil || r.HTTPStatus != 0
 		p.answered = p.answered || answered
@@ -71,7 +71,7 @@ func (p *poll) say(message string) {
 // askCancel asks each FE once until one does not fail to take the question.
 func (c *Client) askCancel(caller, alive context.Context, first int, database, label string) error {
 	var last error
-	asked := c.eachFE(caller, alive, first, func(ctx context.Context, i int) (done bool) {
+	asked := c.each(c.frontends, caller, alive, first, func(ctx context.Context, i int) (done bool) {
 		r, err := c.transport.Cancel(ctx, c.frontends.urls[i], database, label)
 		switch {
 		case err != nil:
@@ -88,36 +88,4 @@ func (c *Client) askCancel(caller, alive context.Context, first int, database, l
 		return fmt.Errorf("label %s was not cancelled: stopping", label)
 	}
 	return last
-}
-
-// eachFE calls ask with each FE, beginning with the first-th, those that are known to be down last, and returns how many it asked.
-//
-// Once the caller has cancelled there is half of the grace for all of them. An FE that does not answer takes half of what is left, so that
-// the next one can still tell; the last one may take it all.
-func (c *Client) eachFE(caller, alive context.Context, first int, ask func(context.Context, int) (done bool)) (asked int) {
-	rest := c.conf.Grace / 2
-	order := c.frontends.order(first)
-	for k, i := range order {
-		if alive.Err() != nil || rest <= 0 {
-			return asked
-		}
-		share := rest
-		if k < len(order)-1 {
-			share = rest / 2
-		}
-		began := time.Now()
-		ctx, give := beyond(caller, alive, share)
-		ctx, cancel := context.WithTimeout(ctx, callTimeout)
-		done := ask(ctx, i)
-		cancel()
-		give()
-		asked++
-		if done {
-			return asked
-		}
-		if caller.Err() != nil {
-			rest -= min(time.Since(began), share)
-		}
-	}
-	return asked
 }

@@ -55,6 +55,9 @@ type Options struct {
 	// StrictMode refuses values that do not fit their column instead of storing NULL.
 	StrictMode bool
 
+	// RedirectPolicy says by which of its addresses an FE names a BE: "direct" (that of the cluster's own list), "public", "private", "public-private"
+	// or "random-be" (Doris 3.1, LoadAction.java); "" leaves it to the FE.
+	RedirectPolicy string
 	// Timezone is that of the server's time functions in Columns and Where, for instance "Asia/Shanghai"; "" is the cluster's.
 	Timezone string
 	// ExecMemLimit bounds the memory of a load at the server, in bytes; 0 is the server's default.
@@ -149,6 +152,11 @@ func (o Options) validate(bad func(string, string, ...any)) {
 	if r := o.MaxFilterRatio; r != nil && !(*r >= 0 && *r <= 1) {
 		bad("max_filter_ratio", "is %v; it must be between 0 and 1", *r)
 	}
+	switch o.RedirectPolicy {
+	case "", "direct", "public", "private", "public-private", "random-be":
+	default:
+		bad("redirect_policy", "is %q; it must be direct, public, private, public-private or random-be", o.RedirectPolicy)
+	}
 	if o.ExecMemLimit < 0 {
 		bad("exec_mem_limit", "is negative")
 	}
@@ -234,6 +242,7 @@ func (o Options) optional() map[string]string {
 	set("temporary_partitions", strings.Join(o.TemporaryPartitions, ","))
 	yes("strict_mode", o.StrictMode)
 	set("timezone", o.Timezone)
+	set("redirect-policy", o.RedirectPolicy)
 	if o.ExecMemLimit > 0 {
 		h["exec_mem_limit"] = strconv.FormatInt(o.ExecMemLimit, 10)
 	}

@@ -61,6 +61,7 @@ func TestOptionsHeader(t *testing.T) {
 			Options{Columns: []string{"a", "b = a + 1"}, Where: "a > 1", Partitions: []string{"p1", "p2"}, MaxFilterRatio: new(0.25), StrictMode: true},
 			json("columns", "a,b = a + 1", "where", "a > 1", "partitions", "p1,p2", "max_filter_ratio", "0.25", "strict_mode", "true"),
 		},
+		{"redirect policy", Options{RedirectPolicy: "public-private"}, json("redirect-policy", "public-private")},
 		{"temporary partitions", Options{TemporaryPartitions: []string{"p"}}, json("temporary_partitions", "p")},
 		{"a ratio of nothing is sent", Options{MaxFilterRatio: new(0.0)}, json("max_filter_ratio", "0")},
 		{"a small ratio has no exponent", Options{MaxFilterRatio: new(1e-7)}, json("max_filter_ratio", "0.0000001")},
@@ -148,7 +149,7 @@ func TestAttemptTimeout(t *testing.T) {
 func problemsOf(o Options) []string {
 	c := Config{FEs: []string{"fe"}, Options: o}
 	c.setDefaults()
-	_, err := c.validate()
+	_, _, err := c.validate()
 	if err == nil {
 		return nil
 	}
@@ -169,6 +170,7 @@ func TestOptionsProblems(t *testing.T) {
 		{"ratio above", Options{MaxFilterRatio: new(1.1)}, "max_filter_ratio is 1.1; it must be between 0 and 1"},
 		{"ratio below", Options{MaxFilterRatio: new(-0.1)}, "max_filter_ratio is -0.1; it must be between 0 and 1"},
 		{"ratio that is none", Options{MaxFilterRatio: new(nan())}, "max_filter_ratio is NaN; it must be between 0 and 1"},
+		{"redirect policy", Options{RedirectPolicy: "inner"}, `redirect_policy is "inner"; it must be direct,`},
 		{"skip lines", Options{Format: "csv", SkipLines: -1}, "skip_lines is negative"},
 		{"two kinds of partitions", Options{Partitions: []string{"a"}, TemporaryPartitions: []string{"b"}}, "partitions and temporary_partitions cannot both be set"},
 		{"separators", Options{Format: "csv", ColumnSeparator: "\n"}, "column_separator is the same as line_delimiter"},

@@ -122,14 +122,16 @@ func (c *Client) settleStep(caller, ctx context.Context, e *entry, act decide.Se
 		header["label"] = []string{e.label}
 		header["two_phase_commit"] = []string{"true"} // only this spelling is understood (be stream_load.cpp)
 		header["group_commit"] = []string{"off_mode"}
-		a := c.transport.Load(ctx, c.frontends.urls[fe], transport.Load{
-			Database: e.database, Table: e.table, Header: header, Body: noRows{},
+		servers := c.loaders()
+		a := c.transport.Load(ctx, servers.urls[servers.first()], transport.Load{
+			Database: e.database, Table: e.table, Header: header, Body: noRows{}, Direct: c.bes != nil,
 		})
 		return decide.SettleEvent{Kind: decide.SettleFenced, Attempt: a.Attempt}, true
 	default: // SettleCommit
+		servers := c.loaders()
 		ctx, cancel := context.WithTimeout(ctx, attemptTimeout(c.fenceTimeout()))
 		defer cancel()
-		r, err := c.transport.CommitTxn(ctx, c.frontends.urls[fe], e.database, act.Txn)
+		r, err := c.transport.CommitTxn(ctx, servers.urls[servers.first()], e.database, act.Txn)
 		if err != nil || r.HTTPStatus != http.StatusOK {
 			return decide.SettleEvent{Kind: decide.SettleCommitted}, r.HTTPStatus != 0
 		}

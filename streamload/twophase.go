@@ -10,17 +10,18 @@ import (
 	"github.com/dorisload/benthos-doris/streamload/internal/answer"
 )
 
-// commit sends the second phase of a transaction, to the FEs in turn until one answers for it. A commit may be repeated.
+// commit sends the second phase of a transaction, to the servers in turn until one answers for it. A commit may be repeated.
 func (d *delivery) commit(caller, alive context.Context, txn int64) decide.Event {
 	ev := decide.Event{Kind: decide.TxnCommitted}
 	d.lastTxn = fmt.Sprintf("transaction %d was not committed: stopping", txn)
-	d.eachFE(caller, alive, d.fe, func(ctx context.Context, i int) (done bool) {
-		r, err := d.transport.CommitTxn(ctx, d.frontends.urls[i], d.batch.Database, txn)
+	servers := d.loaders()
+	d.each(servers, caller, alive, d.to, func(ctx context.Context, i int) (done bool) {
+		r, err := d.transport.CommitTxn(ctx, servers.urls[i], d.batch.Database, txn)
 		answered := err == nil || r.HTTPStatus != 0
 		if answered || !errors.Is(ctx.Err(), context.Canceled) {
-			d.frontends.report(i, answered)
+			servers.report(i, answered)
 		}
-		d.noFE = !answered
+		d.noFE = !answered && d.bes == nil
 		said := answer.ParseLoad(r.Body)
 		switch {
 		case err != nil:
@@ -44,8 +45,9 @@ func (c *Client) abort(caller, alive context.Context, first int, database, label
 		return c.askCancel(caller, alive, first, database, label)
 	}
 	done := false
-	c.eachFE(caller, alive, first, func(ctx context.Context, i int) bool {
-		r, err := c.transport.AbortTxn(ctx, c.frontends.urls[i], database, txn, label)
+	servers := c.loaders()
+	c.each(servers, caller, alive, first, func(ctx context.Context, i int) bool {
+		r, err := c.transport.AbortTxn(ctx, servers.urls[i], database, txn, label)
 		done = err == nil && r.HTTPStatus == http.StatusOK && answer.ParseLoad(r.Body).Word == answer.Success
 		return err == nil
 	})

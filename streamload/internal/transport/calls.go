@@ -101,7 +101,7 @@ func (t *Transport) call(ctx context.Context, method string, fe *url.URL, segmen
 		if !isRedirect(resp.StatusCode) {
 			return r, nil
 		}
-		to, err := Follow(at, resp.Header.Get("Location"), callOf(fe, segments...), t.conf.AllowInsecureRedirect)
+		to, err := t.follow(at, resp.Header.Get("Location"), callOf(fe, segments...))
 		if err == nil && label != "" && to.Query().Get("label") != label {
 			err = fmt.Errorf("redirect to %s, which does not ask about the same label", cutLocation(to.Host))
 		}

@@ -136,7 +136,7 @@ func (t *Transport) put(ctx context.Context, base, at *url.URL, l Load, hop int)
 	}
 	defer resp.Body.Close()
 	if isRedirect(resp.StatusCode) {
-		to, err := Follow(at, resp.Header.Get("Location"), callOf(base, l.Database, l.Table, loadCall), t.conf.AllowInsecureRedirect)
+		to, err := t.follow(at, resp.Header.Get("Location"), callOf(base, l.Database, l.Table, loadCall))
 		a := t.facts(at, body)
 		a.HTTPStatus = resp.StatusCode
 		if err != nil {
@@ -197,7 +197,7 @@ func (t *Transport) unanswered(at *url.URL, hop int, body *countedBody, err erro
 	a.Trouble = troubleOf(err)
 	a.Err = fmt.Errorf("PUT %s: %w", at.Host, err)
 	if a.Trouble == decide.Unreachable && hop > 0 {
-		a.Err = fmt.Errorf("the FE sent us to %s, which cannot be reached from here: %w", at.Host, err)
+		a.Err = fmt.Errorf("the FE sent us to %s, which cannot be reached from here: if that address is good only inside the cluster, set redirect_map, redirect_policy or be_urls: %w", at.Host, err)
 	}
 	return a
 }

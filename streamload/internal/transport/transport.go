@@ -26,6 +26,8 @@ type Config struct {
 	TLS *tls.Config
 	// AllowInsecureRedirect lets an https FE send us to an http BE.
 	AllowInsecureRedirect bool
+	// Redirects says how servers are reached to which others send us.
+	Redirects RedirectMap
 	// ConnectTimeout bounds a dial, and a TLS handshake. Default 10 s.
 	ConnectTimeout time.Duration
 	// ContinueWait is how long a BE may take to ask for the body before it is sent unasked. Default 1 s.
