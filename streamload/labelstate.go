@@ -27,7 +27,7 @@ type poll struct {
 // askState asks each FE once, beginning with the first-th, until one names a state.
 func (c *Client) askState(caller, alive context.Context, first int, database, label string) poll {
 	var p poll
-	asked := c.each(c.frontends, caller, alive, first, func(ctx context.Context, i int) (done bool) {
+	asked := c.each(caller, alive, c.frontends, first, func(ctx context.Context, i int) (done bool) {
 		s, r, err := c.transport.State(ctx, c.frontends.urls[i], database, label)
 		answered := err == nil || r.HTTPStatus != 0
 		p.answered = p.answered || answered
@@ -71,7 +71,7 @@ func (p *poll) say(message string) {
 // askCancel asks each FE once until one does not fail to take the question.
 func (c *Client) askCancel(caller, alive context.Context, first int, database, label string) error {
 	var last error
-	asked := c.each(c.frontends, caller, alive, first, func(ctx context.Context, i int) (done bool) {
+	asked := c.each(caller, alive, c.frontends, first, func(ctx context.Context, i int) (done bool) {
 		r, err := c.transport.Cancel(ctx, c.frontends.urls[i], database, label)
 		switch {
 		case err != nil:

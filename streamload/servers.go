@@ -20,7 +20,7 @@ func (c *Client) loaders() *frontends {
 //
 // Once the caller has cancelled there is half of the grace for all of them. A server that does not answer takes half of what is left, so
 // that the next one can still tell; the last one may take it all.
-func (c *Client) each(servers *frontends, caller, alive context.Context, first int, ask func(ctx context.Context, i int) (done bool)) (asked int) {
+func (c *Client) each(caller, alive context.Context, servers *frontends, first int, ask func(ctx context.Context, i int) (done bool)) (asked int) {
 	rest := c.conf.Grace / 2
 	order := servers.order(first)
 	for k, i := range order {

@@ -15,7 +15,7 @@ func (d *delivery) commit(caller, alive context.Context, txn int64) decide.Event
 	ev := decide.Event{Kind: decide.TxnCommitted}
 	d.lastTxn = fmt.Sprintf("transaction %d was not committed: stopping", txn)
 	servers := d.loaders()
-	d.each(servers, caller, alive, d.to, func(ctx context.Context, i int) (done bool) {
+	d.each(caller, alive, servers, d.to, func(ctx context.Context, i int) (done bool) {
 		r, err := d.transport.CommitTxn(ctx, servers.urls[i], d.batch.Database, txn)
 		answered := err == nil || r.HTTPStatus != 0
 		if answered || !errors.Is(ctx.Err(), context.Canceled) {
@@ -46,7 +46,7 @@ func (c *Client) abort(caller, alive context.Context, first int, database, label
 	}
 	done := false
 	servers := c.loaders()
-	c.each(servers, caller, alive, first, func(ctx context.Context, i int) bool {
+	c.each(caller, alive, servers, first, func(ctx context.Context, i int) bool {
 		r, err := c.transport.AbortTxn(ctx, servers.urls[i], database, txn, label)
 		done = err == nil && r.HTTPStatus == http.StatusOK && answer.ParseLoad(r.Body).Word == answer.Success
 		return err == nil

@@ -143,7 +143,7 @@ func TestOtherHTTPStatusIsRetried(t *testing.T) {
 	t.Parallel()
 	classes := map[int]streamload.Class{
 		400: decide.Protocol, 401: decide.Auth, 403: decide.Auth, 404: decide.NotFound, 405: decide.Protocol, 408: decide.Timeout,
-		411: decide.Protocol, 413: decide.TooLarge, 418: decide.Protocol, 429: decide.Capacity, 500: decide.Unavailable,
+		411: decide.Protocol, 418: decide.Protocol, 429: decide.Capacity, 500: decide.Unavailable,
 		502: decide.Unavailable, 503: decide.Unavailable, 504: decide.Timeout,
 	}
 	for _, at := range []emulator.Point{emulator.FEBeforeAnswer, emulator.FERedirect, emulator.BEHeaders, emulator.BEBegin, emulator.BEBody, emulator.BEBeforeCommit} {
