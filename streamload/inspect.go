@@ -210,7 +210,7 @@ func (c *Client) InspectLabels(ctx context.Context) (LabelRetention, error) {
 // question asks each FE once until one answers. Of the reasons why none does, a denial or a thing that is not there says most.
 func (c *Client) question(ctx context.Context, path []string, read func(transport.Page) answer.Info) error {
 	var first error
-	c.eachFE(ctx, ctx, c.frontends.current(), func(ctx context.Context, i int) (done bool) {
+	c.each(ctx, ctx, c.frontends, c.frontends.current(), func(ctx context.Context, i int) (done bool) {
 		p, err := c.transport.Get(ctx, c.frontends.urls[i], path...)
 		if err != nil {
 			first = moreTelling(first, c.clean(err))
