@@ -30,6 +30,11 @@ func (l *load) judge(p *plan, bodies [][]byte) (*batch, error) {
 		}
 		staged.rows = append(staged.rows, l.convert(p, body, page)...)
 	}
+	if p.partial && l.tab != nil {
+		if err := l.newKeys(p, staged); err != nil {
+			return nil, err
+		}
+	}
 	l.took.read += time.Since(start)
 	if page.rows > 0 {
 		file := l.x.e.logs.put(randomHex(8)+"-"+randomHex(8), page)

@@ -104,7 +104,7 @@ func TestBERefusesAtTheHeader(t *testing.T) {
 		{"merge without delete", "db/t", 5, []string{"merge_type: MERGE"}, "Fail", "Excepted DELETE ON clause when merge type is MERGE."},
 		{"delete without merge", "db/t", 5, []string{"delete: n=1"}, "Fail", "Not support DELETE ON clause when merge type is not MERGE."},
 		{"delete of a duplicate table", "db/t", 5, []string{"merge_type: DELETE"}, "Fail", "load by MERGE or DELETE is only supported in unique tables."},
-		{"partial update", "db/t", 5, []string{"partial_columns: true"}, "Fail", "partial_columns is not supported by the emulator"},
+		{"partial update", "db/t", 5, []string{"partial_columns: true"}, "Fail", "Only unique key merge on write support partial update"},
 		{"sequence", "db/t", 5, []string{"function_column.sequence_col: n"}, "Fail", "There is no sequence column in the table t"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

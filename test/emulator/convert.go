@@ -81,6 +81,9 @@ func (p *plan) row(cells []reader.Cell) (w write, selected bool, reason string) 
 		}
 		w.vals[i] = v
 	}
+	if why := p.omitted(w); why != "" {
+		return w, true, why
+	}
 	final := func(name string) (sqlexpr.Value, bool) {
 		if i, ok := p.sch.lookup(name); ok {
 			return columnValue(&p.sch.cols[i], w.vals[i]), true
@@ -98,12 +101,12 @@ func (p *plan) row(cells []reader.Cell) (w write, selected bool, reason string) 
 	}
 	switch {
 	case p.hasSeq:
-		v, why := p.value(&p.sch.cols[p.sch.seq], p.seq, cells, source)
+		v, why := p.value(&p.sch.hiddenSeq, p.seq, cells, source)
 		if why != "" {
 			return w, true, why
 		}
 		w.seq = v
-	case p.sch.seq >= 0:
+	case p.sch.seq >= 0 && w.gives(p.sch.seq):
 		w.seq = w.vals[p.sch.seq]
 	}
 	return w, true, ""

@@ -199,7 +199,9 @@ func TestUniqueTable(t *testing.T) {
 	load("{\"k\":1,\"v\":\"x\",\"seq\":9}\n{\"k\":3,\"v\":\"y\",\"seq\":9}", "merge_type: MERGE", "delete: v = 'x'")
 	exact(t, `{"k":3,"seq":9,"v":"y"}`, show(t, emu.Rows("db", "t")))
 	load(`{"k":3,"v":"w","seq":1,"other":10}`, "columns: k, v, seq, other", "function_column.sequence_col: other")
-	exact(t, `{"k":3,"seq":1,"v":"w"}`, show(t, emu.Rows("db", "t")))
+	exact(t, `{"k":3,"seq":9,"v":"y"}`, show(t, emu.Rows("db", "t")), "the mapped column decides, whatever the header says")
+	r := putJSON(t, emu, `{"k":3,"v":"w"}`, "columns: k, v")
+	require.Contains(t, r.Message, "Table t has sequence column, need to specify the sequence column")
 }
 
 func TestAggregateTable(t *testing.T) {

@@ -67,8 +67,20 @@
 // no value of its column becomes NULL, or the row is filtered when the column is
 // NOT NULL or strict_mode is on. A text that is too long is filtered always.
 //
-// Models: DUPLICATE; UNIQUE with sequence column, merge_type, delete and
-// __DORIS_DELETE_SIGN__; AGGREGATE with REPLACE and SUM.
+// Models: DUPLICATE; UNIQUE; AGGREGATE with REPLACE and SUM.
+//
+// UNIQUE tables keep the last row of each key, or with a sequence column (mapped to a
+// column of the table, or hidden and named by function_column.sequence_col) the one
+// with the largest value. Rows delete by merge_type and delete, or by
+// __DORIS_DELETE_SIGN__ in columns or hidden_columns; a deleted row keeps its place
+// in the sequence. Partial updates (partial_columns, since 3.1 also
+// unique_key_update_mode) need merge-on-write, which is the default since 2.1: the
+// columns that the header columns names are written, the others keep their values. A
+// fixed partial update without columns is an upsert of whole rows since 3.1 and
+// refused before. A flexible one, of JSON, writes what each object has and needs
+// Table.FlexibleUpdate. New keys get defaults, are refused
+// (partial_update_new_key_behavior ERROR), or, before 3.1 in strict_mode, filtered.
+// Which keys are new is decided by the rows that are visible when the load is judged.
 //
 // # Tables
 //
@@ -167,8 +179,7 @@
 // # Limits
 //
 // Refused: parquet, orc, arrow, hive_text; lzo, lzop, lz4_block and
-// snappy_block; partial_columns and unique_key_update_mode other than UPSERT; negative;
-// http_stream; redirect-policy other than direct and random-be; MAP, STRUCT,
+// snappy_block; negative; http_stream; redirect-policy other than direct and random-be; MAP, STRUCT,
 // VARIANT, BITMAP, HLL and the like; other expressions than those above.
 //
 // Different from Doris: partitions are names only, rows are not placed in them.

@@ -31,7 +31,8 @@ type plan struct {
 	// partial: columns that the load does not name keep their value. The others
 	// are the same for all rows, or with flexible those that each row has.
 	partial, flexible bool
-	cond              int // see batch
+	noNewKeys         bool // a partial update must not bring new keys
+	cond              int  // see batch
 
 	strict bool
 	ratio  float64
@@ -60,7 +61,7 @@ var defaultZone = time.FixedZone("+08:00", 8*3600)
 func (l *load) plan() (*plan, error) {
 	s := l.spec
 	p := &plan{profile: l.x.e.profile, del: noTarget, seq: noTarget, zone: defaultZone, cond: -1}
-	steps := []func(*loadSpec) error{p.refused, p.readers, p.limits, p.columns, p.conditions}
+	steps := []func(*loadSpec) error{p.refused, p.readers, p.limits, p.columns, p.conditions, p.updates}
 	if l.x.e.profile.starrocks() {
 		steps = []func(*loadSpec) error{p.starrocksReaders, p.starrocksLimits, p.columns, p.starrocksConditions}
 	}
@@ -78,12 +79,6 @@ func (l *load) plan() (*plan, error) {
 
 // refused names what the emulator does not do.
 func (p *plan) refused(s *loadSpec) error {
-	if s.flag("partial_columns") {
-		return analysis("partial_columns is not supported by the emulator")
-	}
-	if mode := strings.ToUpper(s.h.Get("unique_key_update_mode")); mode != "" && mode != "UPSERT" {
-		return analysis("unique_key_update_mode %s is not supported by the emulator", mode)
-	}
 	if s.h.Get("negative") == "true" {
 		return analysis("negative is not supported by the emulator")
 	}

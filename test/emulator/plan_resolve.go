@@ -90,6 +90,9 @@ func (p *plan) dorisTable(s *loadSpec) error {
 	if p.sch.Model != Unique && !p.del.none() {
 		return analysis("Unknown column '%s' in '%s'", deleteSign, p.sch.Name)
 	}
+	if err := p.partialTable(); err != nil {
+		return err
+	}
 	return p.sequence(s)
 }
 
@@ -113,6 +116,12 @@ func (p *plan) sources(s *loadSpec) {
 		}
 		if p.profile.starrocks() && p.sch.Model == Primary && s.format == "json" {
 			p.source = append(p.source, opColumn)
+		}
+		if p.flexible {
+			p.source = append(p.source, deleteSign)
+			if p.sch.SequenceType != "" {
+				p.source = append(p.source, sequenceCol)
+			}
 		}
 		p.source = append(p.source, p.hidden...)
 		return
@@ -146,23 +155,33 @@ func (p *plan) known(e *sqlexpr.Expr, columns bool) error {
 	return nil
 }
 
-// sequence settles the sequence column of the load.
+// sequence settles where the value that decides between rows with the same key
+// comes from: the mapped column of the table, whatever the header says, or else what
+// function_column.sequence_col names (NereidsStreamLoadPlanner.java).
 func (p *plan) sequence(s *loadSpec) error {
 	name := s.h.Get("function_column.sequence_col")
 	hidden := !p.seq.none()
 	switch {
-	case name == "" && !hidden:
-		return nil
-	case p.sch.seq < 0:
+	case !p.sch.sequenced() && (name != "" || hidden):
 		return analysis("There is no sequence column in the table %s", p.sch.Name)
+	case !p.sch.sequenced():
+		return nil
 	case hidden:
 		p.hasSeq = true
 		return nil
+	case p.sch.seq >= 0 && (p.partial || !p.target[p.sch.seq].none()), p.flexible:
+		return nil
+	case p.sch.seq >= 0, name == "":
+		return analysis("Table %s has sequence column, need to specify the sequence column", p.sch.Name)
 	}
-	f := p.field(name)
-	if f < 0 {
-		return analysis("Unknown column '%s' in 'table list'", name)
+	p.seq, p.hasSeq = target{field: p.field(name)}, true
+	for _, item := range p.items {
+		if item.Expr != nil && strings.EqualFold(item.Name, name) {
+			p.seq = target{field: -1, expr: item.Expr}
+		}
 	}
-	p.seq, p.hasSeq = target{field: f}, true
+	if p.seq.none() {
+		return analysis("There is no sequence column %s in the columns of the load", name)
+	}
 	return nil
 }

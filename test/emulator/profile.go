@@ -119,6 +119,14 @@ func (p *profile) mergeCommit() bool { return p.starrocks() && p.since(3, 4, 0) 
 // txnInterface: /api/transaction, of StarRocks.
 func (p *profile) txnInterface() bool { return p.starrocks() && p.since(2, 4, 0) }
 
+// partialColumns: the header partial_columns of Doris.
+func (p *profile) partialColumns() bool { return p.since(2, 0, 0) }
+
+// updateModes: unique_key_update_mode and partial_update_new_key_behavior of
+// Doris. Since when a fixed partial update without the header columns is an upsert
+// is not sure; it is taken to have come with them.
+func (p *profile) updateModes() bool { return p.since(3, 1, 0) }
+
 // zstd: compress_type zstd is newer than every release of Doris
 // (apache/doris#64711).
 func (p *profile) zstd() bool { return p.name == master }
@@ -180,8 +188,10 @@ func (p *profile) checkModel(s *schema) error {
 	switch {
 	case s.Model == Primary && !p.starrocks():
 		return fmt.Errorf("the model %s is of StarRocks", Primary)
-	case s.SequenceColumn != "" && p.starrocks():
+	case (s.SequenceColumn != "" || s.SequenceType != "") && p.starrocks():
 		return errors.New("StarRocks has no sequence columns")
+	case (s.MergeOnWrite != nil || s.FlexibleUpdate) && p.starrocks():
+		return errors.New("merge_on_write and flexible_update are of Doris")
 	}
 	return nil
 }

@@ -33,7 +33,18 @@ type Table struct {
 	Columns []Column `json:"columns"`
 	// SequenceColumn decides which of two rows with the same key stays in a
 	// UNIQUE table: the one with the larger value, or the later one when equal.
+	// It is the property function_column.sequence_col.
 	SequenceColumn string `json:"sequence_column"`
+	// SequenceType is for the same, the property function_column.sequence_type: the
+	// type of a hidden column, which each load has to fill with the field that its
+	// header function_column.sequence_col names.
+	SequenceType string `json:"sequence_type"`
+	// MergeOnWrite is a property of UNIQUE tables, which partial updates need. The
+	// default is that of the server: true since Doris 2.1.
+	MergeOnWrite *bool `json:"merge_on_write"`
+	// FlexibleUpdate is the property enable_unique_key_skip_bitmap_column, which
+	// flexible partial updates need.
+	FlexibleUpdate bool `json:"flexible_update"`
 	// Partitions are the names that the header partitions may use. Rows are
 	// not checked against partitions.
 	Partitions []string `json:"partitions"`
@@ -68,6 +79,18 @@ type schema struct {
 	index map[string]int // by lower-case name
 	keys  int
 	seq   int // index of the sequence column, -1 for none
+	// hiddenSeq is the hidden column behind a sequence column, when there is one.
+	hiddenSeq column
+}
+
+// sequenced says whether rows with the same key are compared.
+func (s *schema) sequenced() bool { return s.hiddenSeq.Name != "" }
+
+func (s *schema) mergeOnWrite(p *profile) bool {
+	if s.MergeOnWrite != nil {
+		return *s.MergeOnWrite
+	}
+	return p.since(2, 1, 0)
 }
 
 var namePattern = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_\-]{0,63}$`)
@@ -129,7 +152,22 @@ func newSchema(t Table) (*schema, error) {
 			i, ok := s.index[strings.ToLower(t.SequenceColumn)]
 			if s.seq = i; !ok || s.Model != Unique {
 				fail("sequence_column %q: no such column, or no UNIQUE table", t.SequenceColumn)
+			} else {
+				s.hiddenSeq = column{Column: Column{Name: sequenceCol}, kind: s.cols[i].kind}
 			}
+		}
+		if t.SequenceType != "" {
+			kind, err := coltype.Parse(t.SequenceType)
+			switch {
+			case err != nil:
+				fail("sequence_type: %w", err)
+			case s.Model != Unique || t.SequenceColumn != "":
+				fail("sequence_type is for UNIQUE tables without a sequence_column")
+			}
+			s.hiddenSeq = column{Column: Column{Name: sequenceCol}, kind: kind}
+		}
+		if s.Model != Unique && (t.FlexibleUpdate || t.MergeOnWrite != nil) {
+			fail("merge_on_write and flexible_update are for UNIQUE tables")
 		}
 	}
 	if len(errs) > 0 {

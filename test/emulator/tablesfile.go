@@ -30,7 +30,9 @@ func (e *Emulator) LoadTables(file string) error {
 //	    name: orders
 //	    model: UNIQUE                  # DUPLICATE (default), UNIQUE, AGGREGATE
 //	    keys: [id]
-//	    sequence_column: version       # optional, UNIQUE only
+//	    sequence_column: version       # optional, UNIQUE only; or sequence_type: BIGINT
+//	    merge_on_write: true           # optional, UNIQUE only
+//	    flexible_update: true          # optional, UNIQUE only
 //	    partitions: [p2026]            # optional, names only
 //	    columns:
 //	      - {name: id, type: BIGINT, not_null: true}

@@ -53,3 +53,23 @@ func compareNull(a, b any) int {
 	}
 	return compare(a, b)
 }
+
+// newKeys gives the indexes of the rows of a partial update whose keys are
+// neither visible in the table nor in an earlier row of the load.
+func (t *table) newKeys(rows []write) []int {
+	var out []int
+	exists := map[string]bool{}
+	for i, w := range rows {
+		key := keyOf(w.vals[:t.keys])
+		there, known := exists[key]
+		if !known {
+			at, ok := t.byKey[key]
+			there = ok && !t.rows[at].gone
+		}
+		if !there {
+			out = append(out, i)
+		}
+		exists[key] = !w.del
+	}
+	return out
+}
