@@ -47,12 +47,14 @@ type delivery struct {
 func (c *Client) deliver(ctx, alive context.Context, b Batch, body *encode.Body) (Report, *Error) {
 	d := &delivery{Client: c, batch: b, body: body, wire: body, begun: time.Now()}
 	if c.compressor != nil {
-		packed, err := c.compressor.Compress(body)
-		if err != nil {
+		switch packed, err := c.compressor.Compress(body, ctx.Done()); {
+		case err == nil:
+			defer packed.Release()
+			d.wire = packed
+		case ctx.Err() == nil: // no encoder fails that writes into memory
 			return Report{Database: b.Database, Table: b.Table}, notSent(decide.Unknown, b, err)
 		}
-		defer packed.Release()
-		d.wire = packed
+		// Once the caller has cancelled, nothing is sent any more, and how it would have been sent does not matter.
 	}
 	d.header = maps.Clone(c.header)
 	d.counted = c.counting.of(int64(body.Rows()))

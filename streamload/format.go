@@ -88,12 +88,15 @@ var dorisCodecs = map[encode.Compression]string{encode.Gzip: "gz", encode.LZ4: "
 // (be stream_load.cpp, compression_utils.cpp). Its lz4 is a bare block there, lz4_frame the frame.
 func (o Options) compressionHeader() (name, value string, ok bool) {
 	c, _ := encode.ParseCompression(o.Compression)
-	f := o.format()
+	return codecHeader(o.dialect(), o.format(), c)
+}
+
+func codecHeader(d encode.Dialect, f encode.Format, c encode.Compression) (name, value string, ok bool) {
 	if c == encode.Uncompressed || f != encode.JSON && !f.Delimited() {
 		return "", "", false
 	}
 	switch {
-	case o.dialect() == encode.Doris:
+	case d == encode.Doris:
 		value, ok = dorisCodecs[c]
 		return "compress_type", value, ok
 	case f == encode.JSON && c == encode.LZ4:

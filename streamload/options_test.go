@@ -315,3 +315,38 @@ func TestCellsOfOptions(t *testing.T) {
 	_, _, err = Options{Format: "csv", Enclose: `|`, ColumnSeparator: `||`}.Cells()
 	require.EqualError(t, err, "the enclose byte `|` is part of a separator")
 }
+
+func TestCodecsOfServers(t *testing.T) {
+	t.Parallel()
+	type header struct{ name, value string }
+	for _, test := range []struct {
+		dialect encode.Dialect
+		format  encode.Format
+		want    map[encode.Compression]header
+	}{
+		{encode.Doris, encode.JSON, map[encode.Compression]header{
+			encode.Gzip: {"compress_type", "gz"}, encode.LZ4: {"compress_type", "lz4"}, encode.Deflate: {"compress_type", "deflate"}, encode.Bzip2: {"compress_type", "bz2"},
+		}},
+		{encode.Doris, encode.CSVWithNames, map[encode.Compression]header{
+			encode.Gzip: {"compress_type", "gz"}, encode.LZ4: {"compress_type", "lz4"}, encode.Deflate: {"compress_type", "deflate"}, encode.Bzip2: {"compress_type", "bz2"},
+		}},
+		{encode.Doris, encode.Parquet, nil},
+		{encode.StarRocks, encode.JSON, map[encode.Compression]header{
+			encode.Gzip: {"compression", "gzip"}, encode.LZ4: {"compression", "lz4_frame"}, encode.Zstd: {"compression", "zstd"},
+			encode.Deflate: {"compression", "deflate"}, encode.Bzip2: {"compression", "bzip2"},
+		}},
+		{encode.StarRocks, encode.CSV, map[encode.Compression]header{
+			encode.Gzip: {"format", "gzip"}, encode.LZ4: {"format", "lz4"}, encode.Zstd: {"format", "zstd"}, encode.Deflate: {"format", "deflate"}, encode.Bzip2: {"format", "bzip2"},
+		}},
+		{encode.StarRocks, encode.ORC, nil},
+	} {
+		for c := encode.Uncompressed; c <= encode.Bzip2; c++ {
+			name, value, ok := codecHeader(test.dialect, test.format, c)
+			want, known := test.want[c]
+			require.Equal(t, known, ok, "%d %s %s", test.dialect, test.format, c)
+			if known {
+				require.Equal(t, want, header{name, value})
+			}
+		}
+	}
+}

@@ -108,7 +108,7 @@ func TestCompressionAllocations(t *testing.T) {
 			for _, rows := range shapes {
 				body, _ := Encode(rows, Options{})
 				allocs := testing.AllocsPerRun(runs, func() {
-					packed, err := p.Compress(&body)
+					packed, err := p.Compress(&body, nil)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -124,7 +124,7 @@ func BenchmarkCompress(b *testing.B) {
 					b.Fatal(err)
 				}
 				for b.Loop() {
-					packed, err := p.Compress(&body)
+					packed, err := p.Compress(&body, nil)
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -28,14 +29,18 @@ func NewCompressor(c Compression, level int) (*Compressor, error) {
 	return p, nil
 }
 
+// ErrStopped is the error of Compress when it was told to stop.
+var ErrStopped = errors.New("stopped")
+
 // Compress compresses a body as one stream. Release must be called when the
-// result is no longer needed.
+// result is no longer needed. When stop is closed meanwhile it gives up soon, with
+// ErrStopped; nil never is.
 //
 // The compressed bytes are held until then, because a body is sent with its
 // length before it, and may be sent again. To compress it anew for each attempt
 // would take the same time again, and nothing less: the length must be known
 // before the first byte leaves.
-func (c *Compressor) Compress(b *Body) (*Packed, error) {
+func (c *Compressor) Compress(b *Body, stop <-chan struct{}) (*Packed, error) {
 	e, _ := c.encoders.Get().(encoder)
 	if e == nil {
 		var err error
@@ -43,7 +48,7 @@ func (c *Compressor) Compress(b *Body) (*Packed, error) {
 			return nil, err
 		}
 	}
-	p := &Packed{}
+	p := &Packed{stop: stop}
 	p.holders.Store(1)
 	e.Reset(p)
 	from := rowReader{rows: b.rows, layout: b.layout}
@@ -55,6 +60,7 @@ func (c *Compressor) Compress(b *Body) (*Packed, error) {
 		p.Release()
 		return nil, fmt.Errorf("%s: %w", c.compression, err)
 	}
+	p.stop = nil
 	e.Reset(io.Discard) // the pool must not keep the result alive
 	c.encoders.Put(e)
 	return p, nil
@@ -70,12 +76,18 @@ type Packed struct {
 	packs []*[packSize]byte
 	rows  [][]byte // what is used of each
 	size  int64
+	stop  <-chan struct{}
 	// holders is how many still need the pieces: who compressed, and each open reader.
 	holders atomic.Int64
 }
 
-// Write appends to the body while it is made. It never fails.
+// Write appends to the body while it is made. It fails only when it is to stop.
 func (p *Packed) Write(b []byte) (int, error) {
+	select {
+	case <-p.stop:
+		return 0, ErrStopped
+	default:
+	}
 	n := len(b)
 	p.size += int64(n)
 	for len(b) > 0 {

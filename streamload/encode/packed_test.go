@@ -117,7 +117,7 @@ func TestCompressedBodies(t *testing.T) {
 					if want.text == "" || level > 0 && name != "one" && (slow || name != "mixed") {
 						continue
 					}
-					packed, err := p.Compress(&want.body)
+					packed, err := p.Compress(&want.body, nil)
 					require.NoError(t, err)
 					for range 2 {
 						r := packed.Open()
@@ -148,7 +148,7 @@ func TestCompressionIsDeterministic(t *testing.T) {
 		require.NoError(t, err)
 		var first []byte
 		for range 3 {
-			packed, err := p.Compress(&body)
+			packed, err := p.Compress(&body, nil)
 			require.NoError(t, err)
 			r := packed.Open()
 			text, err := io.ReadAll(r)
@@ -191,7 +191,7 @@ func TestPackedReaders(t *testing.T) {
 	body, _ := Encode(benchRows(6000, 300, JSON), Options{})
 	p, err := NewCompressor(LZ4, 0)
 	require.NoError(t, err)
-	packed, err := p.Compress(&body)
+	packed, err := p.Compress(&body, nil)
 	require.NoError(t, err)
 	require.Greater(t, packed.Len(), int64(3*packSize), "several pieces")
 	r := packed.Open()
@@ -227,7 +227,7 @@ func TestPackedBytesAreNotSharedTooEarly(t *testing.T) {
 			body, _ := Encode(benchRows(500+worker, 300, JSON), Options{})
 			want := bodyText(t, &body)
 			for range 20 {
-				packed, err := p.Compress(&body)
+				packed, err := p.Compress(&body, nil)
 				if err != nil {
 					t.Error(err)
 					return
@@ -261,7 +261,7 @@ func TestPackedCloseWhileReading(t *testing.T) {
 	body, _ := Encode(benchRows(20_000, 300, JSON), Options{})
 	p, err := NewCompressor(LZ4, 0)
 	require.NoError(t, err)
-	packed, err := p.Compress(&body)
+	packed, err := p.Compress(&body, nil)
 	require.NoError(t, err)
 	reading, closed := make(chan struct{}), make(chan struct{})
 	r := packed.Open()
@@ -286,4 +286,23 @@ func TestPackedCloseWhileReading(t *testing.T) {
 	close(closed)
 	require.ErrorIs(t, <-done, errClosed)
 	require.Nil(t, packed.packs)
+}
+
+func TestCompressionStops(t *testing.T) {
+	t.Parallel()
+	body, _ := Encode(benchRows(2_000, 300, JSON), Options{})
+	want := bodyText(t, &body)
+	stop := make(chan struct{})
+	close(stop)
+	for _, c := range compressions {
+		p, err := NewCompressor(c, 0)
+		require.NoError(t, err)
+		_, err = p.Compress(&body, stop)
+		require.ErrorIs(t, err, ErrStopped, c)
+		packed, err := p.Compress(&body, nil)
+		require.NoError(t, err, "the next one is not disturbed")
+		text, err := io.ReadAll(packed.Open())
+		require.NoError(t, err)
+		requireSameText(t, want, unpack(t, c, text))
+	}
 }
