@@ -191,5 +191,7 @@ func faultHelp() string {
 		"at some points: fail truncate publish-timeout too-many-versions txn-limit dead-be\n" +
 		"no-backend set-state\n" +
 		"keys: do times skip db table label op p keep commit-after for bytes status body\n" +
-		"content-type location message"
+		"content-type location message\n" +
+		"publish-timeout without for= keeps the rows of the load invisible for good;\n" +
+		"with for=10s they become visible after that time"
 }

@@ -111,6 +111,7 @@ func TestRunInforms(t *testing.T) {
 	require.Equal(t, 0, run(t.Context(), []string{"-h"}, &help, io.Discard))
 	require.Contains(t, help.String(), "Examples:")
 	require.Contains(t, help.String(), "-fault")
+	require.Contains(t, help.String(), "publish-timeout without for= keeps the rows of the load invisible for good")
 	require.Equal(t, 0, run(t.Context(), []string{"-version"}, &v, io.Discard))
 	require.Regexp(t, `^doris-emulator \S+\n$`, v.String())
 }
