@@ -43,6 +43,7 @@ func parseConfig(parsed *service.ParsedConfig) (config, error) {
 		BEs:                   r.backends(),
 		RedirectMap:           read(r, parsed.FieldStringMap, fieldRedirectMap),
 		Options:               r.options(),
+		IsolateBadRows:        read(r, parsed.FieldBool, fieldIsolateBadRows),
 		LabelPrefix:           read(r, parsed.FieldString, fieldLabelPrefix),
 		MaxRetries:            r.maxRetries(),
 		Backoff:               r.backoff(fieldBackoff),

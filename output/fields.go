@@ -93,6 +93,9 @@ func loadFields() []*service.ConfigField {
 			// The first one ends up in the configs that "create" writes, so it must not allow anything.
 			Examples(0, 0.01).
 			LintRule(maxFilterRatioLint),
+		service.NewBoolField(fieldIsolateBadRows).
+			Description("When Doris refuses a load for rows that do not fit the table, find these rows, store the others, and fail each bad row by itself with what Doris says about it. The rows are found on the error page of the load, or by loading smaller and smaller groups: about k*log2(n/k) + 2k loads for k bad rows of n, at most 300. Without it the whole load fails.").
+			Default(false),
 		service.NewBoolField(fieldStrictMode).
 			Description("Refuse a row with a value that cannot be converted to the type of its column, instead of storing NULL there.").
 			Default(false),

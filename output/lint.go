@@ -192,6 +192,9 @@ root = [
   if this.be_urls.or([]).length() > 0 && (this.redirect_policy.or("") != "" || this.redirect_map.or({}).length() > 0) {
     "redirect_policy and redirect_map have no use with be_urls, where no frontend is asked for a backend"
   },
+  if this.isolate_bad_rows == true && (this.skip_lines.or(0) != 0 || ![ "json", "csv" ].contains(this.format)) {
+    "isolate_bad_rows cannot be used with skip_lines, or a format of which a message is a whole file: the rows cannot be loaded in other groups"
+  },
   if this.label.or("") != "" && $grouped {
     "label cannot be used with group_commit %v, where Doris makes the labels".format(this.group_commit)
   },

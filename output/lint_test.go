@@ -139,6 +139,11 @@ func TestLints(t *testing.T) {
 			[]string{"redirect_policy and redirect_map have no use with be_urls, where no frontend is asked for a backend"},
 		},
 		{"unknown policy", "redirect_policy: internal", []string{"redirect_policy is internal; it must be direct, public, private, public-private or random-be"}},
+		{
+			"bad rows of files", "isolate_bad_rows: true\nformat: parquet",
+			[]string{"isolate_bad_rows cannot be used with skip_lines, or a format of which a message is a whole file: the rows cannot be loaded in other groups"},
+		},
+		{"bad rows", "isolate_bad_rows: true", nil},
 		{"negative memory", "exec_mem_limit: -1", []string{"exec_mem_limit is negative"}},
 		{"unknown field", "tabel: x", []string{"field tabel not recognised"}},
 	} {

@@ -39,6 +39,7 @@ const (
 	fieldColumns               = "columns"
 	fieldWhere                 = "where"
 	fieldMaxFilterRatio        = "max_filter_ratio"
+	fieldIsolateBadRows        = "isolate_bad_rows"
 	fieldStrictMode            = "strict_mode"
 	fieldPartitions            = "partitions"
 	fieldTemporaryPartitions   = "temporary_partitions"

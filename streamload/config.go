@@ -36,6 +36,9 @@ type Config struct {
 
 	// Options are the load's own settings.
 	Options Options
+	// IsolateBadRows finds the rows that a server refuses, which fail its whole load, and stores the others; each bad row fails by itself. It takes
+	// about k*log2(n/k) + 2k more loads for k bad rows of n, at most 300.
+	IsolateBadRows bool
 	// LabelPrefix begins every label. Letters that a label must not have become "_", and it is cut where the label would get
 	// longer than 128 bytes. Default "benthos".
 	LabelPrefix string
@@ -209,6 +212,9 @@ func (c *Config) validate() (fes, bes []*url.URL, err error) {
 	}
 	if c.Ledger.MaxAge < 0 {
 		bad("ledger", "has a negative max_age")
+	}
+	if c.IsolateBadRows && !c.Options.Divisible() {
+		bad("isolate_bad_rows", "cannot be used with skip_lines, or a format of which a message is a whole file: the rows cannot be loaded in other groups")
 	}
 	c.Options.validate(bad)
 	return fes, bes, errors.Join(problems...)

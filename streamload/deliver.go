@@ -39,6 +39,7 @@ type delivery struct {
 	unclear   bool   // some request did not tell its fate
 	noFE      bool   // no FE answered the last request
 	lastPoll  poll
+	page      []byte // the start of the last answer's error page, nil if it was not read
 	lastTxn   string // why the last second phase did not commit, "" if there was none
 	previous  Class  // of the attempt before, as it was reported
 }
@@ -60,7 +61,7 @@ func (c *Client) deliver(ctx, alive context.Context, b Batch, body *encode.Body)
 	d.counted = c.counting.of(int64(body.Rows()))
 	policy := c.policy
 	policy.Divisible = c.divisible && (body.Rows() > 1 || b.divided)
-	policy.Joined = b.Joined
+	policy.Joined = b.Joined || c.conf.IsolateBadRows
 	switch {
 	case policy.Unlabelled:
 	case b.Identity != "":

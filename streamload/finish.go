@@ -70,6 +70,7 @@ func (d *delivery) errorLines(ctx context.Context) []string {
 	if err != nil {
 		return nil
 	}
+	d.page = page
 	return firstLines(page, d.secrets)
 }
 
@@ -81,6 +82,12 @@ func (d *delivery) failure(o decide.Outcome, r Report) *Error {
 		LabelState: d.lastPoll.state, ErrorURL: r.ErrorURL, ErrorLines: r.ErrorLines, Unresolved: o.Open, NoFE: d.noFE, Err: d.last.Err,
 	}
 	e.divide = o.Reason == decide.Divide && e.Class == decide.TooLarge && r.Rows > 1
+	if o.Reason == decide.Divide && e.Class == decide.DataQuality && d.conf.IsolateBadRows {
+		e.refused, e.filtered, e.page = true, r.Filtered, d.page
+		if r.Rows == 1 {
+			e.Reason = rowRefused
+		}
+	}
 	if d.attempts == 0 {
 		e.Class, e.Message = decide.Unavailable, "stopped before anything was sent"
 	}

@@ -38,12 +38,11 @@ func (c *Client) loadBody(ctx, alive context.Context, b Batch, body *encode.Body
 	}
 	if end == body.Rows() {
 		report, failure := c.loadOnce(ctx, alive, b, body)
-		if failure == nil || !failure.divide {
+		if failure == nil || !failure.again(body) {
 			return report, failure
 		}
 		p := c.newParts(b, body)
-		p.tried(report)
-		p.halve(ctx, alive, 0, end)
+		p.again(ctx, alive, 0, end, report, failure)
 		return p.result()
 	}
 	if b.Whole && !c.ledger.empty() {
@@ -103,9 +102,8 @@ func (p *parts) load(ctx, alive context.Context, from, to int, divided bool) {
 	b, body := p.part(from, to)
 	b.divided = divided
 	report, failure := p.loadOnce(ctx, alive, b, &body)
-	if failure != nil && failure.divide {
-		p.tried(report)
-		p.halve(ctx, alive, from, to)
+	if failure != nil && failure.again(&body) {
+		p.again(ctx, alive, from, to, report, failure)
 		return
 	}
 	p.count(report)
@@ -116,6 +114,19 @@ func (p *parts) load(ctx, alive context.Context, from, to int, divided bool) {
 	if ctx.Err() != nil || failure.NoFE || b.Whole {
 		p.blocked = failure.notSent()
 	}
+}
+
+// again is true when the rows of a body are worth other loads.
+func (e *Error) again(body *encode.Body) bool { return e.divide || e.refused && body.Rows() > 1 }
+
+// again loads rows that one load could not store in others.
+func (p *parts) again(ctx, alive context.Context, from, to int, report Report, failure *Error) {
+	p.tried(report)
+	if failure.refused {
+		p.isolate(ctx, alive, from, to, failure)
+		return
+	}
+	p.halve(ctx, alive, from, to)
 }
 
 // halve loads rows that were too large for one load in two.

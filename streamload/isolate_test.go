@@ -1,0 +1,142 @@
+package streamload_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dorisload/benthos-doris/streamload"
+	"github.com/dorisload/benthos-doris/streamload/decide"
+	"github.com/dorisload/benthos-doris/test/emulator"
+)
+
+// numbers is a table that takes whole numbers only.
+func numbers(t *testing.T) *emulator.Emulator {
+	t.Helper()
+	return emulator.New(t, emulator.Options{Tables: []emulator.Table{{
+		Database: "d", Name: "t", Columns: []emulator.Column{{Name: "id", Type: "INT"}, {Name: "v", Type: "INT", NotNull: true}},
+	}}})
+}
+
+func isolating(c *streamload.Config) { c.IsolateBadRows, c.Options.StrictMode = true, true }
+
+// withBad are n rows, of which those at some indexes do not fit.
+func withBad(n int, bad ...int) [][]byte {
+	rows := make([][]byte, n)
+	for i := range rows {
+		rows[i] = fmt.Appendf(nil, `{"id":%d,"v":%d}`, i, i)
+	}
+	for _, i := range bad {
+		rows[i] = fmt.Appendf(nil, `{"id":%d,"v":"no number %d"}`, i, i)
+	}
+	return rows
+}
+
+// unreadable makes the first bad row so long that the error page shows nothing else, and not all of it.
+func unreadable(rows [][]byte, bad ...int) [][]byte {
+	first := slices.Min(bad)
+	rows[first] = fmt.Appendf(nil, `{"id":%d,"v":"no number %s"}`, first, strings.Repeat("x", 70<<10))
+	return rows
+}
+
+// isolated loads rows and requires that exactly the bad ones fail, each by itself. It returns how many loads that took.
+func isolated(t *testing.T, client *streamload.Client, emu *emulator.Emulator, b streamload.Batch, bad ...int) int {
+	t.Helper()
+	before := len(emu.Loads())
+	_, err := client.Load(t.Context(), b)
+	require.Error(t, err)
+	e, ok := err.(*streamload.Error) //nolint:errorlint // it is one by contract
+	require.True(t, ok)
+	require.True(t, e.Partial)
+	require.Equal(t, decide.DataQuality, e.Class)
+	want := map[int]bool{}
+	for _, i := range bad {
+		want[i] = true
+		require.ErrorContains(t, e.Row(i), "data_quality: ")
+		require.ErrorContains(t, e.Row(i), "the row is refused")
+	}
+	stored := storedIDs(emu)
+	for i := range b.Rows {
+		if want[i] {
+			require.Zero(t, stored[fmt.Sprint(i)])
+			continue
+		}
+		require.NoError(t, e.Row(i), "row %d", i)
+		require.Equal(t, 1, stored[fmt.Sprint(i)], "row %d", i)
+	}
+	return len(emu.Loads()) - before
+}
+
+// The error page shows the rows: they are left out, and the others are stored by the second load.
+func TestBadRowsAreFoundOnTheErrorPage(t *testing.T) {
+	t.Parallel()
+	emu := numbers(t)
+	client := fastClient(t, emu, isolating)
+	bad := []int{3, 70, 99}
+	b := streamload.Batch{Database: "d", Table: "t", Rows: withBad(100, bad...)}
+	require.Equal(t, 2, isolated(t, client, emu, b, bad...))
+	_, err := client.Load(t.Context(), b)
+	e, ok := err.(*streamload.Error) //nolint:errorlint // it is one by contract
+	require.True(t, ok)
+	for _, i := range bad {
+		require.ErrorContains(t, e.Row(i), fmt.Sprintf(`no number %d`, i))
+	}
+}
+
+// Without the page they are found by loading, in few loads.
+func TestBadRowsAreFoundByLoading(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ n, k int }{{2, 1}, {2, 2}, {3, 1}, {10, 10}, {100, 1}, {100, 3}, {500, 1}, {500, 8}, {500, 20}, {64, 32}} {
+		t.Run(fmt.Sprintf("%d of %d", c.k, c.n), func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(3) {
+				emu := numbers(t)
+				dice := rand.New(rand.NewPCG(seed, 3)) //nolint:gosec // the same rows each time
+				bad := dice.Perm(c.n)[:c.k]
+				loads := isolated(t, fastClient(t, emu, isolating), emu, streamload.Batch{Database: "d", Table: "t", Rows: unreadable(withBad(c.n, bad...), bad...)}, bad...)
+				k, n := float64(c.k), float64(c.n)
+				require.LessOrEqual(t, float64(loads), k*math.Log2(n/k)+2*k+4, "bad %v", bad)
+			}
+		})
+	}
+}
+
+// Parts of a batch with a stable label are the same in another process, which finds them stored.
+func TestBadRowsUnderAStableLabel(t *testing.T) {
+	t.Parallel()
+	emu := numbers(t)
+	bad := []int{5, 6, 40}
+	b := streamload.Batch{Database: "d", Table: "t", Rows: withBad(64, bad...), Identity: "orders-7"}
+	isolated(t, fastClient(t, emu, isolating), emu, b, bad...)
+	isolated(t, fastClient(t, emu, isolating), emu, b, bad...)
+}
+
+func TestTooManyBadRows(t *testing.T) {
+	t.Parallel()
+	emu := numbers(t)
+	n := 2000
+	var bad []int
+	for i := 0; i < n; i += 3 {
+		bad = append(bad, i)
+	}
+	client := fastClient(t, emu, isolating)
+	report, err := client.Load(t.Context(), streamload.Batch{Database: "d", Table: "t", Rows: unreadable(withBad(n, bad...), bad...)})
+	require.Error(t, err)
+	e, ok := err.(*streamload.Error) //nolint:errorlint // it is one by contract
+	require.True(t, ok)
+	require.LessOrEqual(t, report.Attempts, 310)
+	stored := storedIDs(emu)
+	for i := range n {
+		if e.Row(i) == nil {
+			require.Equal(t, 1, stored[fmt.Sprint(i)])
+		} else {
+			require.Zero(t, stored[fmt.Sprint(i)])
+		}
+	}
+	require.ErrorContains(t, e.Row(n-1), "300 loads did not find all bad rows")
+}
