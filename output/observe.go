@@ -93,6 +93,12 @@ func (o *observer) FE(address string, up bool) {
 // Finished counts a load that has ended, and logs what somebody should know about it.
 func (o *observer) Finished(r streamload.Report, failure *streamload.Error) {
 	o.meters.finished(r, failure)
+	// A logger with fields costs more than all else here, so most loads, of which there is nothing to say, do without.
+	if failure == nil && !foundByLabel(r) && r.Evidence != "publish_timeout" && r.Filtered == 0 && r.Unaccounted() == 0 && !r.LabelIgnored {
+		o.log.Debugf("Loaded %d rows, %d bytes into %s.%s in %s after %d attempt(s): label %s, %s, transaction %d",
+			r.Rows, r.Bytes, r.Database, r.Table, r.Took.Round(time.Millisecond), r.Attempts, orNone(r.Label), r.Evidence, r.TxnID)
+		return
+	}
 	log := o.log.With("table", r.Database+"."+r.Table, "label", r.Label)
 	if failure != nil {
 		if failure.Unresolved {
@@ -118,7 +124,6 @@ func (o *observer) Finished(r streamload.Report, failure *streamload.Error) {
 	if r.LabelIgnored {
 		log.Warn("Doris stored the load under another label than the one sent (group commit of the table?): rows may be stored twice when an answer gets lost")
 	}
-	log.Debugf("Loaded %d rows, %d bytes in %s after %d attempt(s): %s, transaction %d", r.Rows, r.Bytes, r.Took.Round(time.Millisecond), r.Attempts, r.Evidence, r.TxnID)
 }
 
 // next says what follows and when.

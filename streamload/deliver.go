@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -19,12 +18,11 @@ import (
 // delivery is one batch on its way. What to do next is decided by decide.Step; this only does it.
 type delivery struct {
 	*Client
-	batch  Batch
-	body   *encode.Body
-	wire   transport.Body // the body as it is sent: compressed, or just that
-	header http.Header
-	base   string // of the labels; "" when the server makes them
-	begun  time.Time
+	batch Batch
+	body  *encode.Body
+	wire  transport.Body // the body as it is sent: compressed, or just that
+	base  string         // of the labels; "" when the server makes them
+	begun time.Time
 
 	counted counted // how the server's counts compare with the rows
 
@@ -57,7 +55,6 @@ func (c *Client) deliver(ctx, alive context.Context, b Batch, body *encode.Body)
 		}
 		// Once the caller has cancelled, nothing is sent any more, and how it would have been sent does not matter.
 	}
-	d.header = maps.Clone(c.header)
 	d.counted = c.counting.of(int64(body.Rows()))
 	policy := c.policy
 	policy.Divisible = c.divisible && (body.Rows() > 1 || b.divided)
@@ -156,18 +153,15 @@ func (d *delivery) label(act decide.Action) string {
 
 func (d *delivery) send(caller, alive context.Context, label string) decide.Event {
 	if label != "" {
-		d.header["label"] = []string{label}
 		if label != d.lastLabel {
 			d.lastPoll = poll{} // it was about another label
 		}
 		d.lastLabel = label
 	}
 	// A server that is silent must not take all of the grace: the state of the label is to be asked for after it.
-	ctx, give := beyond(caller, alive, d.conf.Grace/2)
-	defer give()
-	ctx, cancel := context.WithTimeout(ctx, attemptTimeout(d.conf.Timeout))
-	defer cancel()
-	l := transport.Load{Database: d.batch.Database, Table: d.batch.Table, Header: d.header, Body: d.wire, Rows: d.counted.least}
+	ctx, cancel := context.WithTimeout(alive, attemptTimeout(d.conf.Timeout))
+	defer endAfter(caller, ctx, cancel, d.conf.Grace/2)()
+	l := transport.Load{Database: d.batch.Database, Table: d.batch.Table, Header: d.header, Label: label, Body: d.wire, Rows: d.counted.least}
 	servers := d.loaders()
 	to := servers.urls[d.to]
 	l.Direct = d.bes != nil

@@ -14,6 +14,11 @@ func (c *Client) withGrace(parent context.Context) (context.Context, context.Can
 // that is later.
 func beyond(caller, alive context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(alive)
+	return ctx, endAfter(caller, ctx, cancel, d)
+}
+
+// endAfter cancels a context so long after the caller has cancelled, as beyond does. What it returns is to be called in place of cancel.
+func endAfter(caller, ctx context.Context, cancel context.CancelFunc, d time.Duration) context.CancelFunc {
 	stop := context.AfterFunc(caller, func() {
 		timer := time.NewTimer(d)
 		defer timer.Stop()
@@ -23,7 +28,7 @@ func beyond(caller, alive context.Context, d time.Duration) (context.Context, co
 		case <-ctx.Done():
 		}
 	})
-	return ctx, func() {
+	return func() {
 		stop()
 		cancel()
 	}

@@ -67,7 +67,7 @@ func (h *hash) number(n int) {
 }
 
 func (h *hash) text(s string) {
-	for len(s) > 0 {
+	for s != "" {
 		if h.used == len(h.block) {
 			h.flush()
 		}

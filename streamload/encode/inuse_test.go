@@ -87,4 +87,3 @@ func TestInUse(t *testing.T) {
 		require.False(t, b.InUse(), "they have a slice of their own")
 	})
 }
-

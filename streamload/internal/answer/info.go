@@ -25,7 +25,7 @@ func (i Info) OK() bool { return i.Readable && i.Code == 0 }
 
 // ParseInfo reads the frame of an answer. It takes any bytes.
 func ParseInfo(body []byte) Info {
-	o, ok := parseObject(body)
+	o, ok := parseObject(body, nil)
 	if !ok {
 		return Info{Message: Excerpt(body)}
 	}

@@ -106,7 +106,8 @@ var timingKeys = []string{
 
 // ParseLoad reads the answer to a load. It takes any bytes.
 func ParseLoad(body []byte) Load {
-	o, ok := parseObject(body)
+	var room [usualMembers]member
+	o, ok := parseObject(body, room[:])
 	if !ok {
 		return Load{Excerpt: Excerpt(body)}
 	}

@@ -48,7 +48,7 @@ func spell(raw []byte) (s spelling, plain bool) {
 	if s, ok := spellings[string(inside)]; ok {
 		return s, true
 	}
-	s.key, plain = text(raw), true
+	s.key = text(raw)
 	var lower [maxName]byte
 	for at := range len(s.key) {
 		if s.key[at] >= utf8.RuneSelf {

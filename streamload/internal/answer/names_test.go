@@ -41,7 +41,7 @@ func TestFindAgreesWithASearch(t *testing.T) {
 			fmt.Fprintf(&s, `"%s":%d`, spell[min(r.IntN(12), r.IntN(len(spell)))](keys[r.IntN(len(keys))]), i)
 		}
 		s.WriteString("}")
-		o, ok := parseObject([]byte(s.String()))
+		o, ok := parseObject([]byte(s.String()), nil)
 		require.True(t, ok, s.String())
 		for _, ask := range [][]string{{"Status", "status"}, {"status"}, {"Label"}, {"Message", "msg"}, {"other"}, {"LoadBytes"}, {"nobody"}} {
 			slow := object{members: o.members, odd: true}

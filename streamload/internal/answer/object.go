@@ -35,9 +35,12 @@ type object struct {
 
 var bom = []byte("\xef\xbb\xbf")
 
+// usualMembers is more than servers send.
+const usualMembers = 24
+
 // parseObject reads one whole JSON object and nothing behind it. Anything else is not ok: an answer that is cut or has
-// junk behind it is an answer that something has touched, and must not decide a load.
-func parseObject(body []byte) (o object, ok bool) {
+// junk behind it is an answer that something has touched, and must not decide a load. The members are put into room as far as it goes.
+func parseObject(body []byte, room []member) (o object, ok bool) {
 	body = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(body), bom))
 	if len(body) < 2 || body[0] != '{' {
 		return object{}, false
@@ -46,7 +49,7 @@ func parseObject(body []byte) (o object, ok bool) {
 		return object{}, false
 	}
 	// What is valid needs no more than to find where keys and values end.
-	o.members = make([]member, 0, 24)
+	o.members = room[:0]
 	for at := skipSpace(body, 1); body[at] != '}'; {
 		if len(o.members) == maxMembers {
 			return object{}, false

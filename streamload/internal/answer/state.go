@@ -55,7 +55,7 @@ type State struct {
 
 // ParseState reads the answer to get_load_state. It takes any bytes.
 func ParseState(body []byte) State {
-	o, ok := parseObject(body)
+	o, ok := parseObject(body, nil)
 	if !ok {
 		return State{Message: Excerpt(body)}
 	}

@@ -121,11 +121,11 @@ func (t *Transport) Ask(ctx context.Context, base *url.URL, l Load) (Way, error)
 		}
 		return w, nil
 	}
-	text, long, err := readAnswer(resp, t.conf.MaxAnswer)
+	result, err := t.readLoad(resp)
 	if err != nil {
 		return w, fmt.Errorf("PUT %s: HTTP %d, and the answer broke off: %w", at.Host, resp.StatusCode, explain(ctx, err))
 	}
-	w.Load = parseLoad(text, long)
+	w.Load = result
 	return w, nil
 }
 

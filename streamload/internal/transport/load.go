@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/dorisload/benthos-doris/streamload/decide"
@@ -25,9 +27,11 @@ const maxHops = 5
 // Load is one request to load.
 type Load struct {
 	Database, Table string
-	// Header has the load's own headers; Expect, Authorization and the length are added.
+	// Header has the load's own headers, and is not changed; Expect, Authorization, the length and Label are added.
 	Header http.Header
-	Body   Body
+	// Label is sent as such if it is not "".
+	Label string
+	Body  Body
 	// Rows is how many rows of the body the server has to count; 0 where it may count none and be right.
 	Rows int64
 	// Direct says that the address is that of a BE: one that an FE has sent us to before, see Base.
@@ -101,12 +105,15 @@ func (t *Transport) put(ctx context.Context, base, at *url.URL, l Load, hop int)
 		defer wait.Stop()
 		hooks.Got100Continue = func() { wait.Stop() }
 	}
-	req := t.request(httptrace.WithClientTrace(ctx, hooks), http.MethodPut, at, len(l.Header)+1)
+	req := t.request(httptrace.WithClientTrace(ctx, hooks), http.MethodPut, at, len(l.Header)+2)
 	for name, values := range l.Header {
 		if strings.EqualFold(name, "User-Agent") {
 			name = "User-Agent" // net/http would send ours as well
 		}
 		req.Header[name] = values
+	}
+	if l.Label != "" {
+		req.Header["label"] = []string{l.Label}
 	}
 	if l.Eager && !front && body.length > 0 && body.length <= eagerBody && t.storers.has(at) {
 		trace.eager = true
@@ -151,7 +158,7 @@ func (t *Transport) put(ctx context.Context, base, at *url.URL, l Load, hop int)
 		a.HTTPStatus = resp.StatusCode
 		return a, nil
 	}
-	text, long, err := readAnswer(resp, t.conf.MaxAnswer)
+	result, err := t.readLoad(resp)
 	retry := retryAfter(resp.Header.Get("Retry-After"), time.Now())
 	if err != nil {
 		a := t.unanswered(at, hop, body, fmt.Errorf("HTTP %d, and the answer broke off: %w", resp.StatusCode, explain(ctx, err)))
@@ -165,7 +172,7 @@ func (t *Transport) put(ctx context.Context, base, at *url.URL, l Load, hop int)
 	}
 	a.HTTPStatus, a.RetryAfter = resp.StatusCode, retry
 	a.ContentType = resp.Header.Get("Content-Type")
-	a.Load = parseLoad(text, long)
+	a.Load = result
 	a.Rows = l.Rows
 	if stores = stored(a.Attempt); stores {
 		if a.Base = base; hop > 0 {
@@ -207,17 +214,37 @@ func (t *Transport) unanswered(at *url.URL, hop int, body *countedBody, err erro
 func readAnswer(resp *http.Response, limit int64) (text []byte, long string, err error) {
 	text, err = io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	if int64(len(text)) > limit {
-		return nil, fmt.Sprintf("an answer of more than %d bytes: %s", limit, answer.Excerpt(text)), nil
+		return nil, tooLong(text, limit), nil
 	}
 	return text, "", err
 }
 
-// parseLoad is what readAnswer has read.
-func parseLoad(text []byte, long string) answer.Load {
-	if long != "" {
-		return answer.Load{Excerpt: long}
+// answers are buffers for the answers to loads. One that had to hold more than maxKept bytes is not used again.
+var answers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+const maxKept = 64 << 10
+
+// readLoad reads the answer to a load as readAnswer does, and makes sense of it.
+func (t *Transport) readLoad(resp *http.Response) (answer.Load, error) {
+	text := answers.Get().(*bytes.Buffer)
+	defer func() {
+		if text.Cap() <= maxKept {
+			text.Reset()
+			answers.Put(text)
+		}
+	}()
+	switch _, err := text.ReadFrom(io.LimitReader(resp.Body, t.conf.MaxAnswer+1)); {
+	case int64(text.Len()) > t.conf.MaxAnswer:
+		return answer.Load{Excerpt: tooLong(text.Bytes(), t.conf.MaxAnswer)}, nil
+	case err != nil:
+		return answer.Load{}, err
+	default:
+		return answer.ParseLoad(text.Bytes()), nil
 	}
-	return answer.ParseLoad(text)
+}
+
+func tooLong(text []byte, limit int64) string {
+	return fmt.Sprintf("an answer of more than %d bytes: %s", limit, answer.Excerpt(text))
 }
 
 // Values of headers are shared by all requests; nothing changes them.
