@@ -21,7 +21,8 @@
 //
 // # JSON rows
 //
-// A row must be exactly one JSON object in UTF-8, nested at most 1024 levels.
+// A row must be exactly one JSON object in UTF-8, nested at most 1024 levels
+// and without the escape of half a surrogate pair, which servers do not take.
 // White space around it is dropped. A line break inside it, which valid JSON
 // can only have as white space, becomes a space in a copy of that one row: the
 // server cuts the body at line breaks. Everything else stays as it is.

@@ -38,9 +38,9 @@ func (c jsonChecker) check(row []byte) ([]byte, error) {
 }
 
 // validJSON says whether r is one valid JSON document in UTF-8, nested at most
-// maxDepth levels.
+// maxDepth levels and without half surrogate pairs.
 func validJSON(r []byte) bool {
-	return !tooDeep(r) && gjson.ValidBytes(r) && utf8.Valid(r)
+	return !tooDeep(r) && gjson.ValidBytes(r) && utf8.Valid(r) && loneSurrogate(r) < 0
 }
 
 // spacesForBreaks returns a copy of the valid JSON document r with a space in

@@ -22,7 +22,8 @@ func TestJSONRows(t *testing.T) {
 		"nulls":                 pass(`{"a":null,"b":{"c":[1,null,{"d":""}]}}`),
 		"inner spaces":          pass("{ \"a\" :\t1 }"),
 		"escapes":               pass(`{"a":"\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00"}`),
-		"lone surrogate escape": pass(`{"a":"\ud800"}`),
+		"surrogate pairs":       pass(`{"\uD83D\uDE00":"\ud83d\ude00\uDBFF\udfff\uD800\uDC00"}`),
+		"no surrogates":         pass(`{"a":"\ud7ff\ue000\uD7FF\uFFFD\\ud800\\\\uDC00 ud800"}`),
 		"escaped NUL":           pass(`{"a":"\u0000"}`),
 		"delete character":      pass("{\"a\":\"\x7f\"}"),
 		"line separator U+2028": pass("{\"a\":\"\u2028\u0085\"}"),
@@ -66,6 +67,10 @@ func TestJSONRowsRejected(t *testing.T) {
 		name, row, reason string
 		frameToo          bool // also without validation
 	}
+	lone := func(escape string, at int, row string) string {
+		return fmt.Sprintf("the message holds the escape `%s` at byte %d, which is half of a surrogate pair without the other half; "+
+			"the server's JSON parser does not take it: `%s`", escape, at, strings.ReplaceAll(row, "\n", `\n`))
+	}
 	cases := []reject{
 		{"empty", "", "the message is empty, it must be one JSON object", true},
 		{"white space", " \t\r\n", "the message is only white space, it must be one JSON object", true},
@@ -101,6 +106,15 @@ func TestJSONRowsRejected(t *testing.T) {
 		{"invalid UTF-8", "{\"a\":\"\xff\"}", "the message is not valid UTF-8 at byte 6, so it is no JSON: `{\"a\":\"\\xff\"}`", false},
 		{"overlong UTF-8", "{\"a\":\"\xc0\xaf\"}", "the message is not valid UTF-8 at byte 6, so it is no JSON: `{\"a\":\"\\xc0\\xaf\"}`", false},
 		{"surrogate in UTF-8", "{\"a\":\"\xed\xa0\x80\"}", "the message is not valid UTF-8 at byte 6, so it is no JSON: `{\"a\":\"\\xed\\xa0\\x80\"}`", false},
+		{"high surrogate alone", ` {"a":"x\ud83d"}`, lone(`\ud83d`, 8, ` {"a":"x\ud83d"}`), false},
+		{"low surrogate alone", `{"a":"\uDE00"}`, lone(`\uDE00`, 6, `{"a":"\uDE00"}`), false},
+		{"surrogates the wrong way round", `{"a":"\ude00\ud83d"}`, lone(`\ude00`, 6, `{"a":"\ude00\ud83d"}`), false},
+		{"two high surrogates", `{"a":"\ud83d\ud83d\ude00"}`, lone(`\ud83d`, 6, `{"a":"\ud83d\ud83d\ude00"}`), false},
+		{"surrogate pair that is interrupted", `{"a":"\ud83d \ude00"}`, lone(`\ud83d`, 6, `{"a":"\ud83d \ude00"}`), false},
+		{"half a surrogate pair, half of its other half", `{"a":"\ud83d\\ude00"}`, lone(`\ud83d`, 6, `{"a":"\ud83d\\ude00"}`), false},
+		{"surrogate after a pair", `{"a":"\ud83d\ude00\ude00"}`, lone(`\ude00`, 18, `{"a":"\ud83d\ude00\ude00"}`), false},
+		{"surrogate in a key", `{"a":{"\udfff":1}}`, lone(`\udfff`, 7, `{"a":{"\udfff":1}}`), false},
+		{"surrogate in a broken row", "{\"a\":\n\"\\ud800\"}", lone(`\ud800`, 7, "{\"a\":\n\"\\ud800\"}"), true},
 		{"binary", "\x1f\x8b\x08", "the message is not valid UTF-8 at byte 1, so it is no JSON: `\\x1f\\x8b\\b`", true},
 		{"raw tab in a string", "{\"a\":\"\t\"}", "the message is not valid JSON: control character 0x09 at byte 6, which must be escaped, in `{\"a\":\"\\t\"}`", false},
 		{"raw line feed in a string", "{\"a\":\"\n\"}", "the message is not valid JSON: control character 0x0A at byte 6, which must be escaped, in `{\"a\":\"\\n\"}`", true},

@@ -43,14 +43,18 @@ func explainJSON(row []byte) error {
 	}
 	var doc json.RawMessage
 	err := json.Unmarshal(r, &doc)
+	lead := bytes.Index(row, r[:1])
 	if err == nil {
+		if i := loneSurrogate(r); i >= 0 {
+			return fmt.Errorf("the message holds the escape %s at byte %d, which is half of a surrogate pair without the other half; "+
+				"the server's JSON parser does not take it: %s", excerpt(r[i:i+6]), lead+i, excerptAround(row, lead+i))
+		}
 		return nil
 	}
 	var syntax *json.SyntaxError
 	if !errors.As(err, &syntax) {
 		return fmt.Errorf("the message is not valid JSON: %s", excerpt(r))
 	}
-	lead := bytes.Index(row, r[:1])
 	return explainSyntax(row, r, lead, syntax)
 }
 

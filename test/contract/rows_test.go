@@ -16,7 +16,7 @@ func TestBadRowsFailAlone(t *testing.T) {
 	t.Parallel()
 	bad := []string{
 		``, ` `, `null`, `17`, `"text"`, `[{"id":2}]`, `{"id":`, `{"id":1}{"id":2}`, "{\"id\":1}\n{\"id\":2}", "{\"note\":\"\xff\"}", `{"id":1} x`, `<html>`,
-		"\ufeff{\"id\":3}",
+		"\ufeff{\"id\":3}", `{"id":3,"note":"half a \ud83d"}`, `{"id":3,"no column":"\ude00"}`,
 	}
 	good := []string{
 		`{"id":1,"note":"plain"}`, "{\n  \"id\": 2,\n  \"note\": \"pretty\"\n}", `{"id":3,"id_":"no such column"}`, ` {"id":4} `, "{\"id\":5,\"note\":\"line\\nbreak\"}\r\n",
