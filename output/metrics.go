@@ -83,8 +83,10 @@ func MetricsTable() []Metric { return append([]Metric(nil), metricsTable...) }
 // maxTables is how many tables get a label value of their own; they come from messages, and each one costs the metrics' backend memory
 // for ever. The others share one.
 const (
-	maxTables   = 1000
-	otherTables = "other"
+	maxTables = 1000
+	// maxTableName is longer than any name that Doris takes, in bytes.
+	maxTableName = 1000
+	otherTables  = "other"
 )
 
 // meters are the metrics of one output.
@@ -130,7 +132,7 @@ func (m *meters) table(database, table string) string {
 	if known {
 		return name
 	}
-	if len(m.tables) >= maxTables {
+	if len(m.tables) >= maxTables || len(database)+len(table) > maxTableName {
 		return otherTables
 	}
 	name = database + "." + table

@@ -80,7 +80,7 @@ func (r *result) settle(g *group, err error) {
 	rejected := make(map[int]struct{}, len(e.Rejected))
 	for _, row := range e.Rejected {
 		rejected[row.Index] = struct{}{}
-		r.add(g.indices[row.Index], fmt.Errorf("%s: the message cannot be loaded into %s.%s: %w", decide.DataQuality, g.Database, g.Table, row.Err))
+		r.add(g.indices[row.Index], fmt.Errorf("%s: the message cannot be loaded into %s: %w", decide.DataQuality, streamload.TableName(g.Database, g.Table), row.Err))
 	}
 	if len(rejected) > 0 {
 		r.because(decide.DataQuality, e.RejectedHeadline())

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/dorisload/benthos-doris/streamload/decide"
 	"github.com/dorisload/benthos-doris/streamload/encode"
@@ -144,6 +145,10 @@ func result(report Report, failure *Error, rejected []RowError) (Report, error) 
 	}
 }
 
+// longestName is more than any server allows for the name of a database or table, in bytes (Doris: 64 characters, unless table_name_length_limit
+// says more).
+const longestName = 1024
+
 // CheckName says what is wrong with the name of a database or table, as the rest of a sentence; nil if nothing is. Names come from messages. An FE
 // takes the escapes out of the path before it puts it into its redirect, where "../other/t" would then lead to another database. No name may
 // have these letters anyway (fe FeNameFormat.java).
@@ -151,6 +156,10 @@ func CheckName(name string) error {
 	switch {
 	case name == "":
 		return errors.New("is empty")
+	case len(name) > longestName:
+		return fmt.Errorf("is %d bytes long, and none may be longer than %d; it begins with %.50q", len(name), longestName, name)
+	case !utf8.ValidString(name):
+		return fmt.Errorf("is %.100q, which is not valid UTF-8", name)
 	case name == "." || strings.Contains(name, ".."):
 		return fmt.Errorf("is %.100q, which no path can carry", name)
 	case slices.ContainsFunc([]byte(name), func(b byte) bool { return b < ' ' || b == 0x7f }):

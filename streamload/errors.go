@@ -164,9 +164,11 @@ func (e *Error) text() string {
 	return b.String()
 }
 
-// target is the table in words. Names come from messages, and may be anything.
-func (e *Error) target() string {
-	return redact.Secrets{}.Text(e.Database, maxName) + "." + redact.Secrets{}.Text(e.Table, maxName)
+func (e *Error) target() string { return TableName(e.Database, e.Table) }
+
+// TableName is a table in words: names come from messages, and may be anything. It is one line of valid UTF-8 and at most 401 bytes long.
+func TableName(database, table string) string {
+	return redact.Secrets{}.Text(database, maxName) + "." + redact.Secrets{}.Text(table, maxName)
 }
 
 // Unwrap gives the cause.

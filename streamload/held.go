@@ -34,7 +34,7 @@ func (c *Client) Held(ctx context.Context, batches []Batch) []*Error {
 		}
 		also := *first
 		also.Database, also.Table = b.Database, b.Table
-		also.Message = fmt.Sprintf("not sent, because rows for %s.%s that came with these were in an earlier load whose outcome is still unknown", first.Database, first.Table)
+		also.Message = fmt.Sprintf("not sent, because rows for %s that came with these were in an earlier load whose outcome is still unknown", first.target())
 		errs[i] = &also
 	}
 	return errs
