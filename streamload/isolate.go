@@ -28,10 +28,9 @@ const rowRefused = "the row is refused"
 // search looks for the bad rows of a batch.
 type search struct {
 	*parts
-	ctx, alive context.Context
-	loads      int
-	left       int    // how many bad rows are expected in what was not looked at yet; 0: none
-	last       *Error // the last refusal
+	loads int
+	left  int    // how many bad rows are expected in what was not looked at yet; 0: none
+	last  *Error // the last refusal
 }
 
 // tried is what became of a group of rows.
@@ -45,15 +44,15 @@ const (
 
 // isolate loads the rows of the body from one up to another, of which the server refuses some.
 func (p *parts) isolate(ctx, alive context.Context, from, to int, refusal *Error) {
-	s := &search{parts: p, ctx: ctx, alive: alive, last: refusal, left: 1}
+	s := &search{parts: p, last: refusal, left: 1}
 	if p.batch.Identity != "" {
-		s.look(from, to, true)
+		s.look(ctx, alive, from, to, true)
 		return
 	}
 	s.left = max(int(refusal.filtered), 1)
 	named := s.named(from, to)
 	if len(named) == 0 {
-		s.look(from, to, true)
+		s.look(ctx, alive, from, to, true)
 		return
 	}
 	whole := p.whole
@@ -65,22 +64,22 @@ func (p *parts) isolate(ctx, alive context.Context, from, to int, refusal *Error
 	}
 	s.left = max(s.left-len(named), 0)
 	p.whole = &rest
-	s.look(0, rest.Rows(), false)
+	s.look(ctx, alive, 0, rest.Rows(), false)
 	p.whole = whole
 }
 
 // look loads rows of which it is not known, or refused says, whether some of them are bad.
-func (s *search) look(from, to int, refused bool) {
+func (s *search) look(ctx, alive context.Context, from, to int, refused bool) {
 	for from < to {
 		end := min(from+s.group(to-from), to)
 		switch whole := refused && end == to; {
 		case whole:
-			from = s.first(from, end)
+			from = s.first(ctx, alive, from, end)
 		default:
-			switch s.try(from, end) {
+			switch s.try(ctx, alive, from, end) {
 			case groupRefused:
 				s.left = max(s.left, int(s.last.filtered), 1)
-				from = s.first(from, end)
+				from = s.first(ctx, alive, from, end)
 			default:
 				from = end
 			}
@@ -98,10 +97,10 @@ func (s *search) group(rows int) int {
 }
 
 // first finds the first bad row of some of which at least one is, stores those before it, and returns the index behind it.
-func (s *search) first(from, to int) int {
+func (s *search) first(ctx, alive context.Context, from, to int) int {
 	for to-from > 1 {
 		middle := from + (to-from)/2
-		switch s.try(from, middle) {
+		switch s.try(ctx, alive, from, middle) {
 		case groupStored:
 			from = middle
 		case groupRefused:
@@ -120,7 +119,7 @@ func (s *search) first(from, to int) int {
 }
 
 // try loads some rows.
-func (s *search) try(from, to int) tried {
+func (s *search) try(ctx, alive context.Context, from, to int) tried {
 	if s.blocked == nil && s.loads >= maxIsolationLoads {
 		s.blocked = s.last.notSearched()
 	}
@@ -130,7 +129,7 @@ func (s *search) try(from, to int) tried {
 	}
 	s.loads++
 	b, body := s.part(from, to)
-	report, failure := s.loadOnce(s.ctx, s.alive, b, &body)
+	report, failure := s.loadOnce(ctx, alive, b, &body)
 	switch {
 	case failure == nil:
 		s.count(report)
@@ -141,11 +140,11 @@ func (s *search) try(from, to int) tried {
 		return groupRefused
 	case failure.divide:
 		s.tried(report)
-		s.halve(s.ctx, s.alive, from, to)
+		s.halve(ctx, alive, from, to)
 	default:
 		s.count(report)
 		s.fail(from, to, failure)
-		if s.ctx.Err() != nil || failure.NoFE {
+		if ctx.Err() != nil || failure.NoFE {
 			s.blocked = failure.notSent()
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -63,11 +64,11 @@ func isolated(t *testing.T, client *streamload.Client, emu *emulator.Emulator, b
 	stored := storedIDs(emu)
 	for i := range b.Rows {
 		if want[i] {
-			require.Zero(t, stored[fmt.Sprint(i)])
+			require.Zero(t, stored[strconv.Itoa(i)])
 			continue
 		}
 		require.NoError(t, e.Row(i), "row %d", i)
-		require.Equal(t, 1, stored[fmt.Sprint(i)], "row %d", i)
+		require.Equal(t, 1, stored[strconv.Itoa(i)], "row %d", i)
 	}
 	return len(emu.Loads()) - before
 }
@@ -133,9 +134,9 @@ func TestTooManyBadRows(t *testing.T) {
 	stored := storedIDs(emu)
 	for i := range n {
 		if e.Row(i) == nil {
-			require.Equal(t, 1, stored[fmt.Sprint(i)])
+			require.Equal(t, 1, stored[strconv.Itoa(i)])
 		} else {
-			require.Zero(t, stored[fmt.Sprint(i)])
+			require.Zero(t, stored[strconv.Itoa(i)])
 		}
 	}
 	require.ErrorContains(t, e.Row(n-1), "300 loads did not find all bad rows")

@@ -145,7 +145,7 @@ func TestLargeCompressedBodies(t *testing.T) {
 			}
 			id := b*n + i
 			batches[b] = append(batches[b], fmt.Appendf(nil, `{"id":%d,"note":"%s"}`, id, note))
-			want[fmt.Sprint(id)] = string(note)
+			want[strconv.Itoa(id)] = string(note)
 		}
 	}
 	client, j := c.client(compressed("json", "gzip"))
@@ -257,7 +257,7 @@ func TestCancelWhileCompressing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := client.Load(ctx, batch(100))
-	stopped(t, err)
+	_ = stopped(t, err)
 	require.Empty(t, c.puts("be"))
 	require.Empty(t, c.puts("fe"))
 	_, err = client.Load(within(t, ended), batch(100))
