@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
