@@ -29,8 +29,25 @@ type config struct {
 	target      string
 	maxInFlight int
 	batching    service.BatchPolicy
+	// linger is how long a load may wait for more rows, maxPending how many source batches may be on their way.
+	linger     time.Duration
+	maxPending int
 	// remarks are things that are allowed but probably not meant.
 	remarks []string
+}
+
+// joins is true when source batches are joined into loads. A load with a label of its own is one source batch, one load at a time keeps the order of
+// batches, and some loads have to be as they came. With batching, Benthos has joined them.
+func (c *config) joins() bool {
+	return c.maxInFlight > 1 && c.label == nil && c.batching.IsNoop() && c.client.Options.Divisible()
+}
+
+// parallel is how many batches Benthos may write at a time.
+func (c *config) parallel() int {
+	if c.joins() {
+		return c.maxPending
+	}
+	return c.maxInFlight
 }
 
 // parseConfig reads all fields. Its error names every problem, one a line, each with the name of its field.
@@ -68,6 +85,8 @@ func parseConfig(parsed *service.ParsedConfig) (config, error) {
 	}
 	conf.maxInFlight = r.atLeast(1, fieldMaxInFlight)
 	conf.batching = r.batching(&conf)
+	conf.linger = r.notNegative(fieldLinger)
+	conf.maxPending = r.atLeast(1, fieldMaxPending)
 	read(r, parsed.FieldInt, fieldQueryPort)
 
 	// A client is made only to hear what it says of the rest.
@@ -124,6 +143,15 @@ func (r *reader) atLeast(least int, field string) int {
 		return least
 	}
 	return n
+}
+
+// notNegative reads a duration that may be 0.
+func (r *reader) notNegative(path ...string) time.Duration {
+	d, ok := r.duration(path...)
+	if ok && d < 0 {
+		r.bad(strings.Join(path, "."), "is %s; it must not be negative", d)
+	}
+	return max(d, 0)
 }
 
 // backoff reads a series of waits.

@@ -51,9 +51,19 @@ func paceFields() []*service.ConfigField {
 			LintRule(positiveLint(fieldConnectTimeout)).
 			Advanced(),
 		service.NewIntField(fieldMaxInFlight).
-			Description("How many loads may run at the same time. With 1, batches are loaded one after the other, in their order.").
+			Description("How many loads may run at the same time. With 1, batches are loaded one after the other, each by itself, in their order.").
 			Default(8).
 			LintRule(maxInFlightLint),
+		service.NewDurationField(fieldLinger).
+			Description("How long a load may wait for more rows. What comes to an idle table is loaded at once. The next load into that table begins this much later, with all that has come by then: batches of the input are joined, and each gets its own result. It begins earlier when it has `max_load_rows`, `max_load_bytes` or half of `max_pending`, and later while `max_in_flight` loads are busy. With `0s` loads wait for nothing but that. Nothing is joined with `batching`, with `label`, with `skip_lines` or with `max_in_flight: 1`.").
+			Default("1s").
+			Example("0s").
+			Example("5s"),
+		service.NewIntField(fieldMaxPending).
+			Description("How many batches of the input may be on their way, in loads or waiting for one, where they are joined. It bounds memory; where the input gives single messages it also bounds how many rows a load has, so raise it for more rows a second (each costs a few KB). Below `max_in_flight` it bounds loads too.").
+			Default(1024).
+			LintRule(maxPendingLint).
+			Advanced(),
 		service.NewIntField(fieldMaxLoadBytes).
 			Description("How many bytes one load may have, before compression. A larger batch becomes several loads, one after the other, each with a label and a result of its own; a message that is larger alone fails. The default is below what a backend takes of a JSON array (`streaming_load_json_max_mb`); 0 sets no bound. Not used with `skip_lines`.").
 			Default(90 << 20).

@@ -98,6 +98,7 @@ const fast = `
 backoff: { initial_interval: 1ms, max_interval: 5ms, max_elapsed_time: 20s }
 label_poll: { initial_interval: 1ms, max_interval: 5ms, max_elapsed_time: 300ms }
 max_retries: 1
+linger: 0s
 timeout: 10s
 `
 

@@ -66,6 +66,10 @@ const (
   [ "max_in_flight is %v; it must be at least 1".format(this.string()) ]
 }`
 
+	maxPendingLint = `root = if this.type() == "number" && this < 1 {
+  [ "max_pending is %v; it must be at least 1".format(this.string()) ]
+}`
+
 	maxLoadBytesLint = `root = if this.type() == "number" && this < 0 {
   [ "max_load_bytes is negative; 0 sets no bound" ]
 }`

@@ -50,6 +50,8 @@ const (
 	metricLedgerLoads       = "doris_ledger_loads"
 	metricLedgerRows        = "doris_ledger_rows"
 	metricLoadLimit         = "doris_load_limit"
+	metricWaiting           = "doris_waiting_batches"
+	metricJoined            = "doris_joined_batches"
 )
 
 var metricsTable = []Metric{
@@ -69,6 +71,8 @@ var metricsTable = []Metric{
 	{metricAttemptLatency, timer, []string{"table"}, "Time of a single request to load."},
 	{metricServerPhase, timer, []string{"table", "phase"}, "Time that Doris says a phase of a load took, under its names (Load, BeginTxn, StreamLoadPut, ReadData, WriteData, ReceiveData, CommitAndPublish)."},
 	{metricInFlight, gauge, nil, "Loads that are running."},
+	{metricWaiting, gauge, nil, "Source batches that wait for their load to begin, because of linger or because all loads are busy. One that goes to several tables counts for each."},
+	{metricJoined, counter, []string{"table"}, "Source batches that were joined into loads. Together with doris_loads it tells how many make one load."},
 	{metricFrontendUp, gauge, []string{"fe"}, "1 while an FE is taken to be up, 0 after it could not be reached."},
 	{metricSettled, counter, []string{"table", "result"}, "Looks at a load whose outcome was unknown, made when rows of it came back: committed, closed (not stored, and never will be: its rows are loaded anew) or open (still unknown: its rows are failed again)."},
 	{metricForgotten, counter, []string{"table"}, "Rows of such loads that were forgotten because of the limits of ledger before they came back. They may be stored twice when they do."},
@@ -98,6 +102,7 @@ type meters struct {
 	mu      sync.Mutex
 	tables  map[tableKey]string
 	running int64
+	queued  int    // source batches that wait, as last shown
 	open    [2]int // loads and rows in the ledger, as last shown
 }
 

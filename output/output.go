@@ -24,6 +24,11 @@ type output struct {
 	meters *meters
 	// slots has room for as many loads as may run at a time. Benthos bounds batches, but a batch may be several loads.
 	slots chan struct{}
+	// join forms loads out of source batches; nil when each is loaded by itself. Then outage and places are nil too.
+	join   *joiner
+	outage *outage
+	// places has room for the source batches that may be on their way. Benthos keeps to that, others may not.
+	places chan struct{}
 	// whole is true when Benthos hands a source batch back as a whole although only some of its messages failed.
 	whole bool
 
@@ -41,7 +46,7 @@ func newOutput(conf config, mgr *service.Resources) (*output, error) {
 		return nil, err
 	}
 	seen.client = client
-	return &output{
+	o := &output{
 		conf:      conf,
 		client:    client,
 		log:       mgr.Logger(),
@@ -50,7 +55,24 @@ func newOutput(conf config, mgr *service.Resources) (*output, error) {
 		whole:     !conf.batching.IsNoop(),
 		replays:   newReplays(conf.client.Ledger, client.Reachable),
 		reconnect: reconnect{backoff: decide.Backoff(conf.client.Backoff)},
-	}, nil
+	}
+	if conf.joins() {
+		o.outage = &outage{reach: client.Reach, most: conf.maxInFlight}
+		o.places = make(chan struct{}, conf.maxPending)
+		o.join = newJoiner(joinLimits{
+			linger: conf.linger, pending: conf.maxPending, rows: conf.client.MaxLoadRows, bytes: max(conf.client.MaxLoadBytes, 0),
+		})
+		o.join.slots, o.join.load, o.join.changed = o.freeSlots, o.loadJoined, meters.waiting
+	}
+	return o, nil
+}
+
+// freeSlots is how many loads may run at a time. While Doris is short of something they are fewer, and thereby larger.
+func (o *output) freeSlots() int {
+	if limit := o.client.LoadLimit(); limit > 0 {
+		return min(limit, o.conf.maxInFlight)
+	}
+	return o.conf.maxInFlight
 }
 
 // Connect says what will run, and looks whether an FE is there: one that answers anything is enough. While it fails Benthos calls it again
@@ -69,27 +91,33 @@ func (o *output) Connect(ctx context.Context) error {
 	if err := o.reconnect.pace(ctx); err != nil {
 		return err
 	}
-	return o.client.Reach(ctx)
+	if err := o.client.Reach(ctx); err != nil {
+		return err
+	}
+	if o.outage != nil {
+		o.outage.end()
+	}
+	return nil
 }
 
-// WriteBatch loads a batch, one load for each table in it, and returns when the fate of every message is known. The error is
+// WriteBatch loads a batch, in one load for each table in it or together with others, and returns when the fate of every message is known. The error is
 // service.ErrNotConnected when none can be told because no FE answers: Benthos then keeps the batch and writes it again when one does.
 func (o *output) WriteBatch(ctx context.Context, batch service.MessageBatch) error {
 	if len(batch) == 0 {
 		return nil
 	}
-	again := o.replays.take(batch)
-	res := o.write(ctx, batch)
-	if res.unreached() && ctx.Err() == nil {
-		// What Connect will ask is asked here too. If an FE answers now, it may just have come up, or no other was tried: once more.
-		// If that fails the same way the batch fails for its reason, or it would go round and round.
-		if err := o.client.Reach(ctx); err != nil && ctx.Err() == nil {
-			o.reconnect.lost()
-			o.replays.giveBack(again)
-			o.log.Warnf("%d messages wait until an FE can be reached: %v", len(batch), err)
-			return service.ErrNotConnected
+	if o.places != nil {
+		select {
+		case o.places <- struct{}{}:
+			defer func() { <-o.places }()
+		case <-ctx.Done(): // as many as may be are on their way; this one is told so without a place
 		}
-		res = o.write(ctx, batch)
+	}
+	again := o.replays.take(batch)
+	res, err := o.outlast(ctx, batch)
+	if err != nil {
+		o.replays.giveBack(again)
+		return err
 	}
 	if res.failed < len(batch) || res.answered {
 		o.reconnect.reached()
@@ -107,10 +135,52 @@ func (o *output) WriteBatch(ctx context.Context, batch service.MessageBatch) err
 	return err
 }
 
-// write loads a batch once, its tables at the same time as far as there are slots.
-func (o *output) write(ctx context.Context, batch service.MessageBatch) *result {
+// outlast loads a batch, after an outage of all FEs if it has to be. The error is service.ErrNotConnected.
+func (o *output) outlast(ctx context.Context, batch service.MessageBatch) (*result, error) {
+	again := o.outage != nil && o.outage.arrive(ctx, batch)
+	for tried := false; ; {
+		res := o.write(ctx, batch, again)
+		if !res.unreached() || ctx.Err() != nil {
+			return res, nil
+		}
+		// What Connect will ask is asked here too. If an FE answers now, it may just have come up, or no other was tried: once more.
+		// If that fails the same way the batch fails for its reason, or it would go round and round.
+		tell, err := o.lost(ctx, again)
+		switch {
+		case err == nil && tried, ctx.Err() != nil:
+			return res, nil
+		case err == nil:
+			tried = true
+		case tell:
+			o.reconnect.lost()
+			o.log.Warnf("%d messages wait until an FE can be reached: %v", len(batch), err)
+			if o.outage != nil {
+				o.outage.giveBack(batch)
+			}
+			return nil, service.ErrNotConnected
+		default: // Benthos knows already
+			o.outage.pass(ctx)
+			tried = false
+		}
+	}
+}
+
+// lost looks whether any FE can be reached. tell is true when Benthos has to hear that none can be; again is that it has heard so of the same batch before.
+func (o *output) lost(ctx context.Context, again bool) (tell bool, err error) {
+	if o.outage != nil {
+		return o.outage.suspect(ctx, again)
+	}
+	return true, o.client.Reach(ctx)
+}
+
+// write loads a batch once, its tables at the same time as far as there are slots. Where batches are joined, one that is late waits for no others.
+func (o *output) write(ctx context.Context, batch service.MessageBatch, late bool) *result {
 	res := newResult(batch)
 	groups := o.route(batch, res)
+	if o.join != nil {
+		o.join.write(ctx, groups, res, late)
+		return res
+	}
 	if o.whole && len(groups) > 1 && o.held(ctx, groups, res) {
 		return res
 	}
@@ -148,6 +218,12 @@ func (o *output) held(ctx context.Context, groups []*group, res *result) bool {
 // load runs one load in the slot that was acquired for it.
 func (o *output) load(ctx context.Context, g *group, res *result) {
 	defer func() { <-o.slots }()
+	_, err := o.loadBatch(ctx, g)
+	res.settle(g, err)
+}
+
+// loadBatch loads the rows of a group, and counts what became of them.
+func (o *output) loadBatch(ctx context.Context, g *group) (streamload.Report, error) {
 	report, err := o.client.Load(ctx, g.Batch)
 	g.unused = report.RowsFree
 	o.meters.rejected(g, err)
@@ -157,7 +233,7 @@ func (o *output) load(ctx context.Context, g *group, res *result) {
 		o.log.With("table", g.Database+"."+g.Table).
 			Infof("%d of %d rows were stored by an earlier load; they are acknowledged and not stored a second time", n, len(g.Rows))
 	}
-	res.settle(g, err)
+	return report, err
 }
 
 // acquire waits for a slot for one load.
@@ -183,6 +259,9 @@ func stopped(g *group, cause error) error {
 
 // Close gives up idle connections. Benthos calls it when no batch is being written any more.
 func (o *output) Close(context.Context) error {
+	if o.join != nil {
+		o.join.close()
+	}
 	o.client.Close()
 	return nil
 }

@@ -31,5 +31,5 @@ func New(parsed *service.ParsedConfig, mgr *service.Resources) (service.BatchOut
 	if err != nil {
 		return nil, service.BatchPolicy{}, 0, err
 	}
-	return out, conf.batching, conf.maxInFlight, nil
+	return out, conf.batching, conf.parallel(), nil
 }

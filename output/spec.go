@@ -69,6 +69,8 @@ const (
 	fieldTimeout               = "timeout"
 	fieldConnectTimeout        = "connect_timeout"
 	fieldMaxInFlight           = "max_in_flight"
+	fieldLinger                = "linger"
+	fieldMaxPending            = "max_pending"
 	fieldMaxLoadBytes          = "max_load_bytes"
 	fieldMaxLoadRows           = "max_load_rows"
 	fieldBatching              = "batching"

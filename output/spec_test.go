@@ -142,7 +142,7 @@ func TestFieldsNeedNothingButWhereAndWhat(t *testing.T) {
 	require.Empty(t, lintsOf(t, "doris_stream_load: { url: 'localhost:8030', database: d, table: t }"))
 	b, err := tryBuild("url: localhost:8030\ndatabase: d\ntable: t")
 	require.NoError(t, err)
-	require.Equal(t, 8, b.maxInFlight)
+	require.Equal(t, 1024, b.maxInFlight)
 	require.True(t, b.policy.IsNoop())
 }
 

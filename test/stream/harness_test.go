@@ -90,6 +90,7 @@ func output(fes []string, more ...string) string {
 		{"backoff", "{ initial_interval: 1ms, max_interval: 5ms, max_elapsed_time: 20s }"},
 		{"label_poll", "{ initial_interval: 1ms, max_interval: 5ms, max_elapsed_time: 10s }"},
 		{"timeout", "20s"},
+		{"linger", "0s"},
 	}
 	for _, m := range more {
 		key, value, _ := strings.Cut(m, ": ")

@@ -83,7 +83,7 @@ output:
 			for outage := range 2 {
 				before := c.Count(db, "orders")
 				eventually(t, func() bool { return c.Count(db, "orders") > before+50 })
-				require.Equal(t, http.StatusOK, ready(mux))
+				eventually(t, func() bool { return ready(mux) == http.StatusOK })
 				c.Inject(emulator.Fault{At: emulator.BEAnswer, Do: emulator.Reset, Times: 1})
 				eventually(t, func() bool { return strings.Contains(p.logs.String(), "Attempt 1 to load failed") })
 				c.StopFE(0)

@@ -95,7 +95,8 @@ func TestLoadsAtTheSameTimeAreBounded(t *testing.T) {
 	t.Parallel()
 	g := newGate(emulator.BEBeforeCommit)
 	c := newCluster(t, emulator.Options{Injector: g})
-	p := newPipeline(t, fromFile(linesOf(t, 40))+"output:\n"+c.output("max_in_flight: 5"))
+	// Nothing else is joined here: each line goes to a load while there is one.
+	p := newPipeline(t, fromFile(linesOf(t, 40))+"output:\n"+c.output("max_in_flight: 5", "max_load_rows: 1"))
 	s := p.start(t.Context())
 	labels := map[string]bool{}
 	for range 5 {
