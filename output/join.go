@@ -24,7 +24,7 @@ type joiner struct {
 
 	loads sync.WaitGroup
 
-	mu      sync.Mutex
+	mu        sync.Mutex
 	lanes     map[tableKey]*lane // in which something waits
 	lingering lanesByDue
 	begun     begun

@@ -38,6 +38,7 @@ func (h lanesByDue) Less(i, k int) bool {
 	}
 	return h[i].due.Before(h[k].due)
 }
+
 func (h lanesByDue) Swap(i, k int) {
 	h[i], h[k] = h[k], h[i]
 	h[i].place, h[k].place = i, k

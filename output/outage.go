@@ -118,12 +118,7 @@ func (o *outage) poll(ctx context.Context, changed chan struct{}) {
 	for {
 		select {
 		case <-ctx.Done():
-			o.mu.Lock()
-			defer o.mu.Unlock()
-			if o.changed == changed { // nobody has found an FE
-				o.polling = false
-				o.tell()
-			}
+			o.handOver(changed)
 			return
 		case <-timer.C:
 			if o.reach(ctx) == nil {
@@ -132,6 +127,16 @@ func (o *outage) poll(ctx context.Context, changed chan struct{}) {
 			}
 			timer.Reset(outageLook)
 		}
+	}
+}
+
+// handOver lets somebody else look for an FE, unless one was found.
+func (o *outage) handOver(changed chan struct{}) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.changed == changed {
+		o.polling = false
+		o.tell()
 	}
 }
 
