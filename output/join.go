@@ -63,6 +63,7 @@ type part struct {
 	of    *sourced
 	bytes int64
 	err   error // of the last load, when it is to be loaded again
+	inUse bool  // a connection that was given up may still look at the rows
 
 	// Under the lock of the joiner:
 	number uint64    // in the order of arrival

@@ -32,21 +32,19 @@ func (o *output) loadJoined(ctx context.Context, l *joined) (again []*part) {
 // run loads some of the parts. joined is true when the server's word about bad rows shall be taken at once: there are others to be loaded without them, or it has
 // said so of these before.
 func (j *joinedLoad) run(ctx context.Context, members []*part, joined bool) {
-	batch := streamload.Batch{Database: members[0].Database, Table: members[0].Table, Rows: members[0].Rows, Joined: joined}
+	g := &group{Batch: streamload.Batch{Database: members[0].Database, Table: members[0].Table, Rows: members[0].Rows}}
 	if len(members) > 1 {
-		n := 0
-		for _, p := range members {
-			n += len(p.Rows)
-		}
-		batch.Rows = make([][]byte, 0, n)
-		for _, p := range members {
-			batch.Rows = append(batch.Rows, p.Rows...)
-		}
+		g = joinRows(members)
 	}
-	_, err := j.loadBatch(ctx, &group{Batch: batch})
+	g.Joined = joined
+	err := j.loadBatch(ctx, g)
+	if len(members) == 1 {
+		members[0].inUse = members[0].inUse || !g.unused
+	}
+	free([]*group{g})
 	var whole *streamload.Error
 	if err != nil && !errors.As(err, &whole) {
-		whole = &streamload.Error{Class: decide.Unknown, Database: batch.Database, Table: batch.Table, Message: err.Error(), Err: err}
+		whole = &streamload.Error{Class: decide.Unknown, Database: g.Database, Table: g.Table, Message: err.Error(), Err: err}
 	}
 	var apart []*part
 	sure := true
@@ -95,8 +93,23 @@ func (j *joinedLoad) divide(ctx context.Context, members []*part, sure bool) {
 	}
 }
 
+// joinRows makes a group of the rows of several parts.
+func joinRows(members []*part) *group {
+	n := 0
+	for _, p := range members {
+		n += len(p.Rows)
+	}
+	g := &group{Batch: streamload.Batch{Database: members[0].Database, Table: members[0].Table}, buffer: newBuffer(n)}
+	g.Rows, g.indices = g.buffer.rows, g.buffer.indices
+	for _, p := range members {
+		g.Rows = append(g.Rows, p.Rows...)
+	}
+	return g
+}
+
 // answer gives a part its result.
 func (j *joinedLoad) answer(p *part, err error) {
+	p.unused = !p.inUse
 	p.of.res.settle(p.group, err)
 	j.join.release(p)
 }

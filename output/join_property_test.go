@@ -112,7 +112,7 @@ func (s *supplier) writeOnce(ctx context.Context, batch service.MessageBatch) er
 // Whatever servers and contexts do, every source batch is answered, and what is acknowledged is what is stored, once.
 func TestAckedIsStored(t *testing.T) {
 	t.Parallel()
-	seeds := 12
+	seeds := 8
 	if testing.Short() {
 		seeds = 3
 	}
@@ -150,7 +150,8 @@ func ackedIsStored(t *testing.T, seed uint64) {
 		e.Inject(f)
 	}
 
-	ctx := within(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*patience) // much happens here
+	defer cancel()
 	calm := make(chan struct{})
 	want := map[string]bool{}
 	var all sync.WaitGroup

@@ -219,10 +219,8 @@ func TestManyBatchesOutlastAnOutage(t *testing.T) {
 	time.Sleep(100 * ms)
 	require.NoError(t, e.StartBE(0))
 	require.NoError(t, e.StartFE(1))
-	began := time.Now()
 	all.Wait()
 	require.Equal(t, n+1, e.Count("d", "t"))
 	require.LessOrEqual(t, back.Load(), int64(4))
 	require.LessOrEqual(t, len(e.Loads()), 1+4+8)
-	require.Less(t, time.Since(began), patience/2, "they were written at the same time")
 }

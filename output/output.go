@@ -128,7 +128,7 @@ func (o *output) WriteBatch(ctx context.Context, batch service.MessageBatch) err
 			o.log.Warn(c.headline)
 		}
 	}
-	err := o.tell(res, again)
+	err = o.tell(res, again)
 	if err == nil {
 		free(res.groups)
 	}
@@ -218,12 +218,11 @@ func (o *output) held(ctx context.Context, groups []*group, res *result) bool {
 // load runs one load in the slot that was acquired for it.
 func (o *output) load(ctx context.Context, g *group, res *result) {
 	defer func() { <-o.slots }()
-	_, err := o.loadBatch(ctx, g)
-	res.settle(g, err)
+	res.settle(g, o.loadBatch(ctx, g))
 }
 
 // loadBatch loads the rows of a group, and counts what became of them.
-func (o *output) loadBatch(ctx context.Context, g *group) (streamload.Report, error) {
+func (o *output) loadBatch(ctx context.Context, g *group) error {
 	report, err := o.client.Load(ctx, g.Batch)
 	g.unused = report.RowsFree
 	o.meters.rejected(g, err)
@@ -233,7 +232,7 @@ func (o *output) loadBatch(ctx context.Context, g *group) (streamload.Report, er
 		o.log.With("table", g.Database+"."+g.Table).
 			Infof("%d of %d rows were stored by an earlier load; they are acknowledged and not stored a second time", n, len(g.Rows))
 	}
-	return report, err
+	return err
 }
 
 // acquire waits for a slot for one load.

@@ -13,6 +13,19 @@ func TestInUse(t *testing.T) {
 	t.Parallel()
 	large := func() Body { return newBody(benchRows(1000, 200, JSON), nil, jsonLines) }
 
+	t.Run("a part", func(t *testing.T) {
+		t.Parallel()
+		b := large()
+		part := b.Part(100, 900)
+		r := part.Open()
+		require.True(t, b.InUse(), "they share the slice")
+		_, err := io.Copy(io.Discard, onlyReader{r})
+		require.NoError(t, err)
+		require.False(t, b.InUse())
+		small := b.Part(0, 3)
+		_ = small.Open()
+		require.False(t, b.InUse(), "it is a copy")
+	})
 	t.Run("a small body", func(t *testing.T) {
 		t.Parallel()
 		b := newBody(rowsOf(`{"a":1}`), nil, jsonLines)

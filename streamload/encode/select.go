@@ -51,5 +51,8 @@ func (b *Body) Fit(from, maxRows int, maxBytes int64) (to int) {
 func (b *Body) Part(from, to int) Body {
 	part := newBody(b.rows[from:to:to], b.skipped, b.layout)
 	part.from = b.from + from
+	if part.readers != nil {
+		part.readers = b.readers // they look at the same slice
+	}
 	return part
 }
