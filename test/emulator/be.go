@@ -25,7 +25,7 @@ func (e *Emulator) serveBE(x *exchange) {
 	case put && len(seg) == 4 && end == "_stream_load":
 		x.db, x.table = seg[1], seg[2]
 		x.beLoad()
-	case put && end == "_stream_load_2pc" && !starrocks && (len(seg) == 3 || len(seg) == 4):
+	case put && end == "_stream_load_2pc" && !starrocks && (len(seg) == 3 || len(seg) == 4 && e.profile.labels2PC()):
 		x.db = seg[1]
 		x.be2PC()
 	case (x.r.Method == http.MethodGet || x.r.Method == http.MethodHead) && len(seg) == 2 && end == "_load_error_log":

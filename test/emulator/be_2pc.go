@@ -25,7 +25,8 @@ func (x *exchange) be2PC() {
 		return
 	}
 	if err != nil {
-		x.twoPhaseAnswer(x.e.profile.codeAndText(err))
+		code, text := x.e.profile.codeAndText(err)
+		x.twoPhaseAnswer(x.e.profile.twoPhaseStatus(code), text)
 		return
 	}
 	x.twoPhaseAnswer("Success", msg)
@@ -42,6 +43,9 @@ func (x *exchange) twoPhaseAnswer(status, msg string) {
 func (x *exchange) twoPhase() (string, error) {
 	h := x.r.Header
 	op, idText, label := strings.ToLower(h.Get("txn_operation")), h.Get("txn_id"), h.Get("label")
+	if !x.e.profile.labels2PC() {
+		label = ""
+	}
 	if op != "commit" && op != "abort" {
 		return "", &beError{"INTERNAL_ERROR", "transaction operation should be 'commit' or 'abort'"}
 	}

@@ -36,11 +36,15 @@ func (l *load) judge(p *plan, bodies [][]byte) (*batch, error) {
 		}
 	}
 	l.took.read += time.Since(start)
+	if prof.stopsUnqualified() && p.ratio <= 0 && page.rows > maxErrorRows {
+		return nil, &beError{"DATA_QUALITY_ERROR", "Encountered unqualified data, stop processing"}
+	}
 	if page.rows > 0 {
 		file := l.x.e.logs.put(randomHex(8)+"-"+randomHex(8), page)
 		l.rec.ErrorURL = "http://" + l.x.n.at() + "/api/_load_error_log?file=" + file
 	}
 	if selected := l.rec.Total - l.rec.Unselected; selected > 0 && float64(l.rec.Filtered)/float64(selected) > p.ratio {
+		l.firstError = page.first
 		return nil, &beError{prof.dataQuality(), "too many filtered rows"}
 	}
 	l.rec.Loaded = l.rec.Total - l.rec.Filtered - l.rec.Unselected

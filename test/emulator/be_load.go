@@ -19,6 +19,8 @@ type load struct {
 	existing string // ExistingJobStatus
 	took     phases
 	left     time.Duration // LeftMergeTimeMs
+	// firstError is the reason of the first bad row of a load that failed for it.
+	firstError string
 }
 
 func (x *exchange) beLoad() {
@@ -187,10 +189,14 @@ func (l *load) begin() error {
 	}
 	auto := x.e.opt.AutoCreate && namePattern.MatchString(x.db) && namePattern.MatchString(x.table)
 	if l.db = c.database(x.db, auto); l.db == nil {
-		return analysis("unknown database, database=%s", x.db)
+		return &feError{x.e.profile.unknownName(), "unknown database, database=" + x.db}
 	}
 	if l.tab = l.db.tables[x.table]; l.tab == nil && !auto {
-		return analysis("unknown table, tableName=%s", x.table)
+		return &feError{x.e.profile.unknownName(), "unknown table, tableName=" + x.table}
+	}
+	if l.spec.byTable && l.tab != nil && l.tab.GroupCommit != "" {
+		l.spec.group = l.tab.GroupCommit
+		l.rec.GroupMode = l.spec.group
 	}
 	if l.spec.grouped() {
 		return nil

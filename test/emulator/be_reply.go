@@ -58,12 +58,18 @@ func (o *object) end() []byte {
 func (l *load) reply() []byte {
 	var o object
 	add := o.add
-	r, grouped := l.rec, l.spec.grouped()
+	r, grouped, prof := l.rec, l.spec.grouped(), l.x.e.profile
 	add("TxnId", r.TxnID)
 	add("Label", r.Label)
-	add("Comment", l.spec.comment)
+	if prof.commentKey() {
+		add("Comment", l.spec.comment)
+	}
 	if grouped {
 		add("GroupCommit", true)
+		if prof.tableGroupCommit() {
+			add("GroupCommitMode", l.spec.group)
+			add("LoadId", uuid())
+		}
 	} else {
 		add("TwoPhaseCommit", strconv.FormatBool(l.spec.twoPhase))
 	}
@@ -84,12 +90,17 @@ func (l *load) reply() []byte {
 	add("StreamLoadPutTimeMs", l.took.put)
 	add("ReadDataTimeMs", l.took.read)
 	add("WriteDataTimeMs", l.took.write)
-	add("ReceiveDataTimeMs", l.took.receive)
+	if prof.receiveTimeKey() {
+		add("ReceiveDataTimeMs", l.took.receive)
+	}
 	if !grouped {
 		add("CommitAndPublishTimeMs", l.took.commit)
 	}
 	if r.ErrorURL != "" {
 		add("ErrorURL", r.ErrorURL)
+	}
+	if l.firstError != "" && prof.firstErrorKey() {
+		add("FirstErrorMsg", l.firstError)
 	}
 	return append(o.end(), '\n')
 }

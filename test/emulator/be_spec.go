@@ -22,6 +22,7 @@ type loadSpec struct {
 	codec          codec.Kind
 	twoPhase       bool
 	group          string // sync_mode or async_mode; empty: none
+	byTable        bool   // the table may make a group commit of it
 	timeout        time.Duration
 	// Of StarRocks: the load is a part of a transaction that was begun before; the
 	// id and the interval of a merged load.
@@ -65,12 +66,13 @@ func uuid() string {
 // readSpec checks the header in the order of the BE. The spec is usable for an
 // answer also when there is an error.
 func (x *exchange) readSpec() (*loadSpec, error) {
-	h := x.r.Header
+	prof := x.e.profile
+	h := prof.heard(x.r.Header)
 	if x.e.profile.starrocks() {
 		return x.starrocksSpec()
 	}
 	s := &loadSpec{label: h.Get("label"), comment: h.Get("comment"), twoPhase: h.Get("two_phase_commit") == "true", h: h, format: "csv"}
-	groupErr := s.groupCommit(x.r.ContentLength)
+	groupErr := s.groupCommit(x.r.ContentLength, prof)
 	if s.label == "" {
 		s.label = uuid()
 	}
@@ -81,10 +83,10 @@ func (x *exchange) readSpec() (*loadSpec, error) {
 	if s.user, s.password, ok = beAuth(h.Get("Authorization")); !ok {
 		return s, &beError{"NOT_AUTHORIZED", "no valid Basic authorization"}
 	}
-	if err := s.readFormat(x.e.profile); err != nil {
+	if err := s.readFormat(prof); err != nil {
 		return s, err
 	}
-	if err := s.checkSize(x.r, &x.e.opt); err != nil {
+	if err := s.checkSize(x.r, &x.e.opt, prof); err != nil {
 		return s, err
 	}
 	s.timeout = x.e.opt.DefaultTimeout
@@ -101,14 +103,22 @@ func (x *exchange) readSpec() (*loadSpec, error) {
 
 // groupCommit decides whether the load is merged with others. The label cannot
 // be kept then.
-func (s *loadSpec) groupCommit(length int64) error {
+func (s *loadSpec) groupCommit(length int64, p *profile) error {
 	mode, err := groupMode(s.h.Get("group_commit"))
 	update := strings.ToUpper(s.h.Get("unique_key_update_mode"))
 	switch {
 	case err != nil:
 		return err
-	case mode == "" || mode == offMode, length == 0, s.twoPhase, s.flag("partial_columns"),
+	case mode == offMode:
+		return nil
+	case mode == "" && length < 0 && p.tableGroupCommit():
+		s.label = "" // also without group commit
+		return nil
+	case mode == "" && !p.tableGroupCommit(), length == 0, s.twoPhase, s.flag("partial_columns"),
 		s.h.Get("partitions") != "", s.h.Get("temporary_partitions") != "", update != "" && update != "UPSERT":
+		return nil
+	case mode == "":
+		s.byTable = true
 		return nil
 	case length < 0: // chunked: the label is dropped without a word
 		s.label = ""
@@ -131,6 +141,9 @@ func (s *loadSpec) readFormat(p *profile) error {
 	case "json":
 		s.format = "json"
 	case "parquet", "orc", "arrow", "hive_text", "wal":
+		if p.laterFormat(format) {
+			return unknown
+		}
 		return &beError{"NOT_IMPLEMENTED_ERROR", "the format " + format + " is not supported by the emulator"}
 	default:
 		return unknown
@@ -138,13 +151,21 @@ func (s *loadSpec) readFormat(p *profile) error {
 	return s.readCompression(p, unknown)
 }
 
-func (s *loadSpec) checkSize(r *http.Request, opt *Options) error {
+func (s *loadSpec) checkSize(r *http.Request, opt *Options, p *profile) error {
 	size := r.ContentLength
-	if size == 0 && r.Header.Get("Content-Length") == "" {
+	if size == 0 && p.framingCheck() && r.Header.Get("Content-Length") == "" {
 		return &beError{"INVALID_ARGUMENT", "content_length is empty and transfer-encoding!=chunked, please set content_length or transfer-encoding=chunked"}
 	}
+	tooLarge := s.format == "json" && size > opt.MaxJSONBytes && !s.flag("read_json_by_line")
+	switch {
+	case p.namesLimits():
+	case tooLarge:
+		return &beError{"INTERNAL_ERROR", fmt.Sprintf("The size of this batch exceed the max size [%d]  of json type data  data [ %d ]. Split the file, or use 'read_json_by_line'", opt.MaxJSONBytes, size)}
+	case size > opt.MaxBodyBytes:
+		return &beError{"INTERNAL_ERROR", fmt.Sprintf("body exceed max size: %d, data: %d", opt.MaxBodyBytes, size)}
+	}
 	const hint = ". increase it if you are sure this load is reasonable"
-	if s.format == "json" && size > opt.MaxJSONBytes && !s.flag("read_json_by_line") {
+	if tooLarge {
 		return &beError{"E-217", fmt.Sprintf("json body size %d exceed BE's conf `streaming_load_json_max_mb` %d%s", size, opt.MaxJSONBytes, hint)}
 	}
 	if size > opt.MaxBodyBytes {

@@ -20,7 +20,7 @@
 // 100 Continue and without reading the body, in the order of Doris: the word in
 // group_commit, token, account, Expect, names, LOAD grant, group commit target,
 // backend. Success is 307 with user and password in Location and a "?" at its end;
-// backends take turns. Bytes that come in spite of that are counted
+// backends take turns, and since 3.1 the group commits of a table go to one. Bytes that come in spite of that are counted
 // (Emulator.FEBodyBytes). The connection is closed afterwards, see
 // Options.AfterRedirect. Errors are HTTP 200 with {"status":"FAILED","msg":...} or
 // {"msg":...,"code":...,"data":...,"count":0}.
@@ -50,10 +50,10 @@
 // trim_double_quotes, skip_lines, empty_field_as_null).
 //
 // Bodies may be compressed (header compress_type): gz, deflate (the zlib format),
-// bz2, lz4 (frames) and, as version master, zstd. Streams in a row are joined;
+// bz2, lz4 (frames) and, as master, zstd. Streams in a row are joined;
 // rubbish after them, a stream that is cut short and LZ4 bodies of less than 15
 // bytes fail the load, as in be/src/exec/decompressor.cpp. JSON is decompressed
-// since 3.0.5, and only when it is read by line: a document is parsed as it came.
+// only when it is read by line: a document is parsed as it came.
 // Another word is an unknown format for CSV and no compression for JSON.
 //
 // The header columns takes names and expressions, where and delete take
@@ -101,6 +101,40 @@
 // answer Publish Timeout as well. Timeouts, retention by age and by count, and
 // delayed visibility follow the clock in Options.Now and are applied whenever the
 // database is looked at. Doris does it every 30 seconds.
+//
+// # Versions of Doris
+//
+// Options.Version is 1.2, 2.0, 2.1, 3.0, 3.1 (the default), 4.0 or master, which is
+// what was not released in the middle of 2026. Patch levels make a difference at
+// 2.1.5 and 3.0.5. What a client can see of the differences:
+//
+//	Location        user%40default_cluster before 2.1; master: no "?" at the end, the path as it came
+//	redirect-policy public-private and random-be since 3.0, direct, public and private since 3.1; otherwise unknown
+//	token           looked at before the password since 3.1, after it before
+//	labels          with colons since 2.1
+//	Message         "errCode = 2, ..." of an FE bare in 1.2, behind "[CODE]TStatus: " since; in 2.0 a stack trace follows
+//	keys            Comment since 2.0, ReceiveDataTimeMs since 3.0, FirstErrorMsg since 4.0; GroupCommitMode and LoadId: master
+//	unknown names   the code of unknown databases and tables is NOT_FOUND: master
+//	timeout         600 s by default before 2.1, 259200 s since
+//	two phases      in 1.2 by id only, without a table in the path, with status words "Fail" and "Internal error"; the state in
+//	                "is already visible, not pre-committed" is in upper case before 2.1
+//	group_commit    since 2.1; master: also by a property of the table, and a chunked load that does not say off_mode loses its label
+//	JSON            by line without being told so since 4.0; something behind a document is a bad row in 1.2, lost since
+//	compress_type   with JSON since 3.0.5; zstd: master
+//	CSV             enclose, escape, trim_double_quotes and skip_lines since 2.0, empty_field_as_null since 3.0; marks of more than
+//	                one byte are refused since 3.0, cut before
+//	bad rows        more than 50 of them without tolerance are "Encountered unqualified data" without an ErrorURL from 2.0 to 2.1.4
+//	sizes           the limits have the names of be.conf, and E-217, since 3.0
+//	framing         a load with neither Content-Length nor chunks is refused since 2.1, empty before
+//	updates         partial_columns since 2.0, unique_key_update_mode and partial_update_new_key_behavior since 3.1
+//
+// Not sure, because the sources at hand are snapshots and not releases: in which
+// version labels with colons, the longer timeout, upper case states, the names of
+// limits, the check of marks, ReceiveDataTimeMs, FirstErrorMsg and the order of token
+// and password came; when a partial update without columns became an upsert; and whether
+// what master does with chunks and table properties will be released. Group commit of
+// 2.0, an experiment, is not there. When a client leaves after its body, all versions
+// commit, although newer ones may also abort.
 //
 // # StarRocks
 //
@@ -179,13 +213,12 @@
 // # Limits
 //
 // Refused: parquet, orc, arrow, hive_text; lzo, lzop, lz4_block and
-// snappy_block; negative; http_stream; redirect-policy other than direct and random-be; MAP, STRUCT,
-// VARIANT, BITMAP, HLL and the like; other expressions than those above.
+// snappy_block; negative; http_stream; MAP, STRUCT, VARIANT, BITMAP, HLL and the
+// like; other expressions than those above.
 //
 // Different from Doris: partitions are names only, rows are not placed in them.
 // Group commit makes every load an interval of its own. Headers that the version
 // does not know are passed over as the servers do; Load.Ignored names them. A
-// request with both
-// Content-Length and chunked framing is taken as chunked, and an Expect header
-// other than 100-continue is answered with 417, by the HTTP library.
+// request with both Content-Length and chunked framing is taken as chunked, and an
+// Expect header other than 100-continue is answered with 417, by the HTTP library.
 package emulator

@@ -49,12 +49,16 @@ func (l *errorLogs) get(name string) (string, bool) {
 
 // errorPage collects the bad rows of one load.
 type errorPage struct {
+	first     string // the first reason
 	starrocks bool
 	rows      int
 	text      strings.Builder
 }
 
 func (p *errorPage) add(reason, src string) {
+	if p.rows == 0 {
+		p.first = reason
+	}
 	switch p.rows++; {
 	case p.rows <= maxErrorRows:
 		if len(src) > 64<<10 { // the server caps the file, not the row

@@ -149,15 +149,29 @@ func (x *exchange) login() (*User, bool) {
 	return u, true
 }
 
+// account says whether the request has an account that there is.
+func (x *exchange) account() bool {
+	name, password, ok := basic(x.r.Header.Get("Authorization"))
+	return ok && x.e.opt.user(name, password) != nil
+}
+
 // location is a redirect target with the credentials of the request in it, as
 // the FE builds it.
-func (x *exchange) location(host, path, query string) string {
-	u := url.URL{Scheme: "http", Host: host, Path: path}
-	if name, password, ok := basic(x.r.Header.Get("Authorization")); ok && !x.e.opt.PlainLocation {
-		u.User = url.UserPassword(name, password)
+func (x *exchange) location(host string) string {
+	path := x.r.URL.EscapedPath()
+	prof := x.e.profile
+	if prof.emptyQuery() {
+		path = (&url.URL{Path: x.r.URL.Path}).EscapedPath()
 	}
-	out := u.String()
-	if query != "" || !x.e.opt.NoTrailingQuery {
+	out := "http://"
+	if name, password, ok := basic(x.r.Header.Get("Authorization")); ok && !x.e.opt.PlainLocation {
+		if prof.clusterInUser() {
+			name += "@default_cluster"
+		}
+		out += userinfo(name, password) + "@"
+	}
+	out += host + path
+	if query := x.r.URL.RawQuery; query != "" || prof.emptyQuery() && !x.e.opt.NoTrailingQuery {
 		out += "?" + query
 	}
 	return out
@@ -171,12 +185,18 @@ func (x *exchange) feLoad() {
 		x.failed(f.Message)
 		return
 	}
-	mode, err := groupMode(x.r.Header.Get("group_commit"))
+	prof := x.e.profile
+	h := prof.heard(x.r.Header)
+	mode, err := groupMode(h.Get("group_commit"))
 	if err != nil {
 		x.failed("Header `group_commit` can only be `sync_mode`, `async_mode` or `off_mode`.")
 		return
 	}
-	if token := x.r.Header.Get("token"); token != "" { // no cluster token fits
+	if token := h.Get("token"); token != "" && prof.tokenFirst() { // no cluster token fits
+		x.entity(unauthorized("Invalid token: " + token))
+		return
+	}
+	if token := h.Get("token"); token != "" && !prof.tokenFirst() && !x.account() {
 		x.entity(unauthorized("Invalid token: " + token))
 		return
 	}
@@ -185,7 +205,7 @@ func (x *exchange) feLoad() {
 		return
 	}
 	switch {
-	case len(x.r.Header.Values("Expect")) == 0:
+	case len(h.Values("Expect")) == 0:
 		x.failed("There is no 100-continue header")
 	case x.db == "":
 		x.failed("No database selected.")
@@ -193,9 +213,10 @@ func (x *exchange) feLoad() {
 		x.failed("No table selected.")
 	case !u.mayLoad(x.db):
 		x.failed(x.e.profile.needLoad())
-	case mode != "" && mode != offMode && !x.groupTarget():
-	default:
-		x.redirectToBE()
+	case mode == "" || mode == offMode:
+		x.redirectToBE(false)
+	case x.groupTarget():
+		x.redirectToBE(prof.groupAffinity())
 	}
 }
 
@@ -216,12 +237,14 @@ func (x *exchange) groupTarget() bool {
 	return false
 }
 
-func (x *exchange) redirectToBE() {
+// redirectToBE chooses the next BE in turn, or the one that the table has for its
+// group commits.
+func (x *exchange) redirectToBE(affine bool) {
 	f, v := x.at(FERedirect)
 	if v == over {
 		return
 	}
-	var host string
+	var host, refusal string
 	switch {
 	case v == special && f.Do == DeadBE:
 		host = x.e.dead.addr
@@ -229,19 +252,23 @@ func (x *exchange) redirectToBE() {
 		x.failed(f.Message)
 		return
 	case v == goOn:
-		if n := x.e.pickBE(x.n); n != nil {
-			host = n.at()
+		n := x.e.pickBE(x.n)
+		if affine {
+			n = x.e.pickGroupBE(x.db, x.table)
+		}
+		if n != nil {
+			host, refusal = x.endpoint(n)
 		}
 	}
-	if policy := x.r.Header.Get("redirect-policy"); host != "" && policy != "" && policy != "direct" && policy != "random-be" {
-		x.failed("the emulator does not know the redirect-policy " + policy + " (direct and random-be are)")
+	if refusal != "" {
+		x.failed(refusal)
 		return
 	}
 	if host == "" {
 		x.failed("errCode = 2, detailMessage = No backend load available., policy: needLoadAvailable")
 		return
 	}
-	x.rawAnswer(http.StatusTemporaryRedirect, "text/html;charset=utf-8", x.location(host, x.r.URL.Path, x.r.URL.RawQuery), nil)
+	x.rawAnswer(http.StatusTemporaryRedirect, "text/html;charset=utf-8", x.location(host), nil)
 }
 
 // pickBE takes the next BE in turn that is up.
@@ -267,12 +294,14 @@ func (x *exchange) fe2PC() {
 		return
 	}
 	switch h := x.r.Header; {
+	case h.Get("txn_id") == "" && !x.e.profile.labels2PC():
+		x.failed("No transaction id selected.")
 	case h.Get("txn_id") == "" && h.Get("label") == "":
 		x.failed("No transaction id or label selected.")
 	case h.Get("txn_operation") == "":
 		x.failed("No transaction operation('commit' or 'abort') selected.")
 	default:
-		x.redirectToBE()
+		x.redirectToBE(false)
 	}
 }
 

@@ -12,7 +12,7 @@ func (x *exchange) toMaster() bool {
 	if master == x.n {
 		return false
 	}
-	target := x.location(master.at(), x.r.URL.Path, x.r.URL.RawQuery)
+	target := x.location(master.at())
 	if x.e.opt.FETLS != nil {
 		target = "https" + strings.TrimPrefix(target, "http")
 	}

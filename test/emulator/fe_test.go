@@ -36,7 +36,7 @@ func TestFEChecksInOrder(t *testing.T) {
 		{"no grant", "/api/db/t", []string{expect, bob}, `{"status":"FAILED","msg":"Access denied; you need (at least one of) the (LOAD) privilege(s) for this operation"}`},
 		{"group commit without database", "/api/no/t", []string{expect, "group_commit: sync_mode"}, `{"status":"FAILED","msg":"Database not found."}`},
 		{"group commit without table", "/api/db/no", []string{expect, "group_commit: ASYNC_MODE"}, `{"status":"FAILED","msg":"OlapTable not found."}`},
-		{"redirect policy", "/api/db/t", []string{expect, "redirect-policy: public"}, `{"status":"FAILED","msg":"the emulator does not know the redirect-policy public (direct and random-be are)"}`},
+		{"redirect policy", "/api/db/t", []string{expect, "redirect-policy: public"}, `{"status":"FAILED","msg":"public endpoint is null, please check be public endpoint config"}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -55,10 +55,10 @@ func TestFERedirects(t *testing.T) {
 		name, path, want string
 		opt              emulator.Options
 	}{
-		{"default", "/api/db/no_such_table/_stream_load", "http://bob:p%40%3A%2F%25@BE/api/db/no_such_table/_stream_load?", emulator.Options{Users: users}},
-		{"query", "/api/db/t/_stream_load?a=b", "http://bob:p%40%3A%2F%25@BE/api/db/t/_stream_load?a=b", emulator.Options{Users: users}},
+		{"default", "/api/db/no_such_table/_stream_load", "http://bob:p%40:%2F%25@BE/api/db/no_such_table/_stream_load?", emulator.Options{Users: users}},
+		{"query", "/api/db/t/_stream_load?a=b", "http://bob:p%40:%2F%25@BE/api/db/t/_stream_load?a=b", emulator.Options{Users: users}},
 		{"no credentials", "/api/db/t/_stream_load", "http://BE/api/db/t/_stream_load?", emulator.Options{Users: users, PlainLocation: true}},
-		{"no question mark", "/api/db/t/_stream_load", "http://bob:p%40%3A%2F%25@BE/api/db/t/_stream_load", emulator.Options{Users: users, NoTrailingQuery: true}},
+		{"no question mark", "/api/db/t/_stream_load", "http://bob:p%40:%2F%25@BE/api/db/t/_stream_load", emulator.Options{Users: users, NoTrailingQuery: true}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -62,6 +62,8 @@ var httpHeaders = []string{
 	"transfer-encoding", "user-agent", "via", "x-forwarded-for", "traceparent", "tracestate",
 }
 
+func isHTTPHeader(name string) bool { return slices.Contains(httpHeaders, strings.ToLower(name)) }
+
 // knows says whether the servers look at a header of a load.
 func (p *profile) knows(name string) bool {
 	name = strings.ToLower(name)
@@ -79,8 +81,8 @@ func (p *profile) knows(name string) bool {
 func (p *profile) ignored(h http.Header) []string {
 	var out []string
 	for name := range h {
-		if low := strings.ToLower(name); !p.knows(low) && !slices.Contains(httpHeaders, low) {
-			out = append(out, low)
+		if !p.knows(name) && !isHTTPHeader(name) {
+			out = append(out, strings.ToLower(name))
 		}
 	}
 	slices.Sort(out)

@@ -53,6 +53,12 @@ type Options struct {
 	// AfterRedirect is what an FE does with the connection after its answer to
 	// a load. Default: CloseAfterRedirect.
 	AfterRedirect ConnPolicy
+	// BEPublic and BEPrivate are the public and private endpoints of the BEs, as
+	// host:port, for the header redirect-policy. A BE without has none.
+	BEPublic, BEPrivate []string
+	// RedirectPolicy is what FEs do when a load has no header redirect-policy
+	// (streamload_redirect_policy).
+	RedirectPolicy string
 	// PlainLocation leaves user and password out of the Location header.
 	PlainLocation bool
 	// NoTrailingQuery leaves out the "?" at the end of the Location header.

@@ -102,7 +102,7 @@ func (p *plan) readers(s *loadSpec) error {
 		to   *byte
 	}{{"enclose", &p.csv.Enclose}, {"escape", &p.csv.Escape}} {
 		text := h.Get(one.name)
-		if len(text) > 1 {
+		if len(text) > 1 && p.profile.singleMarks() {
 			return &beError{"INVALID_ARGUMENT", one.name + " must be single-char, actually is " + text}
 		}
 		if text != "" {
@@ -119,7 +119,10 @@ func (p *plan) readers(s *loadSpec) error {
 	if s.withHeader > 0 {
 		p.csv.Skip = s.withHeader
 	}
-	p.json = reader.JSON{ByLine: s.flag("read_json_by_line"), Strip: s.flag("strip_outer_array"), Delimiter: delim, PathsText: h.Get("jsonpaths")}
+	p.json = reader.JSON{ByLine: s.flag("read_json_by_line"), Strip: s.flag("strip_outer_array"), Delimiter: delim, PathsText: h.Get("jsonpaths"), NoRest: p.profile.strictDocument()}
+	if h.Get("read_json_by_line") == "" && h.Get("strip_outer_array") == "" {
+		p.json.ByLine = p.profile.jsonByLine()
+	}
 	if s.format != "json" {
 		return nil
 	}

@@ -100,6 +100,9 @@ func (p *profile) labelRegex() string {
 	if p.starrocks() {
 		return `^[-\w]{1,128}$`
 	}
+	if !p.since(2, 1, 0) { // about then
+		return `^[-_A-Za-z0-9]{1,128}$`
+	}
 	return `^[-_A-Za-z0-9:]{1,128}$`
 }
 
@@ -132,9 +135,10 @@ func (p *profile) updateModes() bool { return p.since(3, 1, 0) }
 func (p *profile) zstd() bool { return p.name == master }
 
 // timeout is the life of a transaction whose load names none
-// (stream_load_default_timeout_second).
+// (stream_load_default_timeout_second). It is not sure which version of Doris made
+// three days of ten minutes; 2.1 has them.
 func (p *profile) timeout() time.Duration {
-	if p.starrocks() {
+	if p.starrocks() || !p.since(2, 1, 0) {
 		return 600 * time.Second
 	}
 	return maxTimeout
@@ -167,9 +171,9 @@ func (p *profile) labelKeepCount() int {
 	return 2000
 }
 
-// dataQuality is the code of "too many filtered rows".
+// dataQuality is the code of "too many filtered rows"; about 2.0 it got its own.
 func (p *profile) dataQuality() string {
-	if p.starrocks() {
+	if p.starrocks() || !p.since(2, 0, 0) {
 		return "INTERNAL_ERROR"
 	}
 	return "DATA_QUALITY_ERROR"

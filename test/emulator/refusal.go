@@ -37,8 +37,11 @@ func (e *labelUsed) Error() string {
 // front (be/src/common/status.h), StarRocks gives the bare text.
 func (p *profile) message(err error) string {
 	code, text := p.codeAndText(err)
-	if p.starrocks() || code == "" {
+	switch {
+	case p.starrocks(), !p.statusPrefix() && strings.HasPrefix(text, feWords):
 		return text
+	case p.stackInMessage():
+		text += stackOf20
 	}
 	return "[" + code + "]" + text
 }
@@ -63,8 +66,14 @@ func (p *profile) codeAndText(err error) (code, text string) {
 	case p.starrocks():
 		return fe.code, fe.text
 	}
-	return fe.code, "TStatus: errCode = 2, detailMessage = " + fe.text
+	if text = feWords + fe.text; p.statusPrefix() {
+		text = "TStatus: " + text
+	}
+	return fe.code, text
 }
+
+// feWords is how FEs of Doris begin what they have to say.
+const feWords = "errCode = 2, detailMessage = "
 
 // detail is the text of an error as the FE itself gives it.
 func (p *profile) detail(err error) string {

@@ -145,8 +145,8 @@ func (x *exchange) starrocksLoad() {
 		x.unauthorized(x.e.profile.needLoad())
 	case merge && !x.mergeParams():
 	default:
-		if n, ok := x.starrocksBE(); ok {
-			x.redirect("http", n)
+		if _, host, ok := x.starrocksBE(); ok {
+			x.redirect("http", host)
 		}
 	}
 }
@@ -169,24 +169,25 @@ func (x *exchange) mergeParams() bool {
 	return true
 }
 
-// starrocksBE chooses the BE of a load; without one the answer has been sent.
-func (x *exchange) starrocksBE() (host string, ok bool) {
+// starrocksBE chooses the BE of a load; without one the answer has been sent. The
+// index is -1 for an address that is no BE.
+func (x *exchange) starrocksBE() (index int, host string, ok bool) {
 	f, v := x.at(FERedirect)
 	switch {
 	case v == over:
-		return "", false
+		return -1, "", false
 	case v == special && f.Do == DeadBE:
-		return x.e.dead.addr, true
+		return -1, x.e.dead.addr, true
 	case v == special && f.Do == Fail:
 		x.ddlFailed(f.Message)
-		return "", false
+		return -1, "", false
 	case v == goOn:
 		if n := x.e.pickBE(x.n); n != nil {
-			return n.at(), true
+			return n.index, n.at(), true
 		}
 	}
 	x.ddlFailed("No backend alive.")
-	return "", false
+	return -1, "", false
 }
 
 // starrocksState is get_load_state (GetStreamLoadState.java).

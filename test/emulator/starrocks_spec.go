@@ -26,7 +26,7 @@ var starrocksCompressions = map[string]codec.Kind{
 
 // starrocksSpec checks the header of a load in the order of the BE.
 func (x *exchange) starrocksSpec() (*loadSpec, error) {
-	h := x.r.Header
+	h := x.e.profile.heard(x.r.Header)
 	s := &loadSpec{label: h.Get("label"), h: h, format: "csv", timeout: x.e.opt.DefaultTimeout}
 	if s.label == "" {
 		s.label = uuid()

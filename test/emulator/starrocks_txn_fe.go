@@ -121,14 +121,12 @@ func (x *exchange) databaseExists() bool {
 // when the label has one already.
 func (x *exchange) toCoordinator() {
 	if x.op == opBegin {
-		host, ok := x.starrocksBE()
+		index, host, ok := x.starrocksBE()
 		if !ok {
 			return
 		}
-		for i, n := range x.e.bes {
-			if n.at() == host {
-				x.e.coord.set(x.label, i)
-			}
+		if index >= 0 {
+			x.e.coord.set(x.label, index)
 		}
 		x.redirect("http", host)
 		return

@@ -57,7 +57,7 @@ func (x *exchange) txnLoad() {
 
 // openLoad checks the header of a load and, for the first one, plans it.
 func (x *exchange) openLoad(s *stream) error {
-	spec := &loadSpec{label: x.label, user: s.load.spec.user, h: x.r.Header, format: "csv", timeout: s.load.spec.timeout, inTxn: true}
+	spec := &loadSpec{label: x.label, user: s.load.spec.user, h: x.e.profile.heard(x.r.Header), format: "csv", timeout: s.load.spec.timeout, inTxn: true}
 	s.size += max(x.r.ContentLength, 0)
 	if err := spec.starrocksFormat(s.size, &x.e.opt); err != nil {
 		return err

@@ -45,6 +45,9 @@ type Table struct {
 	// FlexibleUpdate is the property enable_unique_key_skip_bitmap_column, which
 	// flexible partial updates need.
 	FlexibleUpdate bool `json:"flexible_update"`
+	// GroupCommit is the mode, sync_mode or async_mode, of loads that say nothing
+	// about group commit. Only versions that have such a property look at it.
+	GroupCommit string `json:"group_commit"`
 	// Partitions are the names that the header partitions may use. Rows are
 	// not checked against partitions.
 	Partitions []string `json:"partitions"`
@@ -165,6 +168,9 @@ func newSchema(t Table) (*schema, error) {
 				fail("sequence_type is for UNIQUE tables without a sequence_column")
 			}
 			s.hiddenSeq = column{Column: Column{Name: sequenceCol}, kind: kind}
+		}
+		if t.GroupCommit != "" && t.GroupCommit != syncMode && t.GroupCommit != asyncMode {
+			fail("group_commit %q: want %s or %s", t.GroupCommit, syncMode, asyncMode)
 		}
 		if s.Model != Unique && (t.FlexibleUpdate || t.MergeOnWrite != nil) {
 			fail("merge_on_write and flexible_update are for UNIQUE tables")

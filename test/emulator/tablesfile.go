@@ -33,6 +33,7 @@ func (e *Emulator) LoadTables(file string) error {
 //	    sequence_column: version       # optional, UNIQUE only; or sequence_type: BIGINT
 //	    merge_on_write: true           # optional, UNIQUE only
 //	    flexible_update: true          # optional, UNIQUE only
+//	    group_commit: sync_mode        # optional, as Doris master only
 //	    partitions: [p2026]            # optional, names only
 //	    columns:
 //	      - {name: id, type: BIGINT, not_null: true}

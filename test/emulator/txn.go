@@ -252,7 +252,11 @@ func (c *catalog) twoPhase(t *txn, commit bool) error {
 	case commit && t.state == Prepare:
 		return analysis("transaction [%d] is prepare, not pre-committed.", t.id)
 	case commit:
-		return analysis("transaction [%d] is already %s, not pre-committed.", t.id, strings.ToLower(string(t.state)))
+		state := string(t.state)
+		if c.profile.lowerStates() {
+			state = strings.ToLower(state)
+		}
+		return analysis("transaction [%d] is already %s, not pre-committed.", t.id, state)
 	case t.state == Committed || t.state == Visible:
 		return analysis("transaction [%d] is already %s, could not abort.", t.id, t.state)
 	default:

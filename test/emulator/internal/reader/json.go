@@ -20,6 +20,9 @@ type JSON struct {
 	// Sparse: an object that has none of the columns is a row without values. It
 	// is a bad row otherwise.
 	Sparse bool
+	// NoRest: something other than white space behind the first value of a document
+	// makes it one bad row. It is ignored otherwise.
+	NoRest bool
 	// Delimiter ends a line when ByLine is set; default "\n".
 	Delimiter string
 	// Root is the path to the value that holds the row (json_root).
@@ -126,6 +129,9 @@ func (j JSON) document(doc []byte, yield Yield) bool {
 	value, err := s.raw()
 	if err != nil {
 		return yield(bad(doc, stage1, 3, err))
+	}
+	if s.space(); j.NoRest && s.i < len(doc) {
+		return yield(bad(doc, stage1, 2, "The document root must not be followed by other values."))
 	}
 	if !j.Strip || value[0] == '{' {
 		value, row, ok := j.root(value)
