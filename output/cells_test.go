@@ -107,7 +107,7 @@ func TestCSVMappingFailsMessagesAlone(t *testing.T) {
 		1: "csv_mapping of the message is no row: cell 2 contains the column_separator `,`, which it cannot without quotes; set enclose and escape: `b,c`",
 		2: "csv_mapping of the message is deleted(): drop messages with a processor before the output",
 		3: "csv_mapping of the message is no array of cells, but a text",
-		4: "csv_mapping of the message is no row: the row has 1 cells and columns names 2, so the server would refuse it",
+		4: "csv_mapping of the message is no row: the row has 1 cell(s) and columns names 2, so the server would refuse it",
 		5: "csv_mapping of the message cannot be worked out: ",
 		6: `cell 2 is the text ` + "`\\N`" + `, which would be read as NULL; set escape, or make it null`,
 	} {

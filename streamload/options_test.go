@@ -303,7 +303,7 @@ func TestCellsOfOptions(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `1,"x,y"`, string(row))
 	_, err = w.Append(nil, []any{1})
-	require.EqualError(t, err, "the row has 1 cells and columns names 2, so the server would refuse it")
+	require.EqualError(t, err, "the row has 1 cell(s) and columns names 2, so the server would refuse it")
 
 	o, _, err = Options{Format: "csv", Enclose: `'`, ColumnSeparator: `\x01`}.Cells()
 	require.NoError(t, err)

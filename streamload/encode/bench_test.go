@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -138,3 +139,24 @@ func BenchmarkCompress(b *testing.B) {
 
 // onlyWriter hides ReadFrom.
 type onlyWriter struct{ io.Writer }
+
+func BenchmarkCells(b *testing.B) {
+	w, err := NewCellWriter(Options{Format: CSV, Enclose: '"', Escape: '\\'})
+	if err != nil {
+		b.Fatal(err)
+	}
+	cells := []any{
+		json.Number("12345678901"), "user0000007", "2026-11-30T12:00:00.000Z", 12.5, true, nil,
+		`some "text", with quotes`, "plain text é",
+		[]any{"a", json.Number("1")},
+		"",
+	}
+	var row []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		if row, err = w.Append(row[:0], cells); err != nil {
+			b.Fatal(err)
+		}
+		b.SetBytes(int64(len(row)))
+	}
+}

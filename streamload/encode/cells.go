@@ -54,8 +54,11 @@ func NewCellWriter(o Options) (*CellWriter, error) {
 	if bytes.Contains(c.separator, c.delimiter) || bytes.Contains(c.delimiter, c.separator) {
 		return nil, errors.New("column_separator and line_delimiter contain each other")
 	}
-	for _, b := range [...]byte{c.separator[0], c.delimiter[0], o.Enclose, o.Escape, 0, '\r', '\\', '"', '\'', byteOrderMark[0]} {
+	for _, b := range [...]byte{c.separator[0], c.delimiter[0], o.Enclose, o.Escape, 0, '\r', '\\', '"', '\''} {
 		w.look[b] = true
+	}
+	for b := utf8.RuneSelf; b < len(w.look); b++ {
+		w.look[b] = true // it has to be valid UTF-8
 	}
 	// The end of a text and the separator behind it can make a separator that begins earlier.
 	for _, s := range [...][]byte{c.separator, c.delimiter} {
@@ -135,9 +138,19 @@ type place struct {
 	quote       bool // also where it is not needed
 }
 
+// plain says whether nothing in a text can have a meaning.
+func (w *CellWriter) plain(s []byte) bool {
+	for _, b := range s {
+		if w.look[b] {
+			return false
+		}
+	}
+	return len(s) > 0
+}
+
 // text appends a cell that is a text.
 func (w *CellWriter) text(dst, s []byte, at place) ([]byte, error) {
-	if !slices.ContainsFunc(s, func(b byte) bool { return w.look[b] || b >= utf8.RuneSelf }) && len(s) > 0 && !at.quote {
+	if !at.quote && w.plain(s) {
 		return append(dst, s...), nil
 	}
 	if !utf8.Valid(s) {
@@ -151,9 +164,12 @@ func (w *CellWriter) text(dst, s []byte, at place) ([]byte, error) {
 		}
 		return dst, fmt.Errorf(`is the text %s, which would be read as NULL; set escape, or make it null`, excerpt(s))
 	}
-	why := w.needsQuotes(s, at)
+	why, of := w.needsQuotes(s, at)
 	switch {
 	case why != "" && enclose == 0:
+		if of != nil {
+			why += " " + excerpt(of)
+		}
 		return dst, fmt.Errorf("%s, which it cannot without quotes; set enclose and escape: %s", why, excerpt(s))
 	case why == "" && !at.quote:
 		return w.escaped(dst, s, false), nil
@@ -168,37 +184,37 @@ func (w *CellWriter) text(dst, s []byte, at place) ([]byte, error) {
 	return append(dst, enclose), nil
 }
 
-// needsQuotes says what a text does that it can do in quotes only; "" when it
-// can stand for itself.
-func (w *CellWriter) needsQuotes(s []byte, at place) string {
+// needsQuotes says what a text does, with which separator, that it can do in
+// quotes only; "" when it can stand for itself.
+func (w *CellWriter) needsQuotes(s []byte, at place) (why string, of []byte) {
 	c, o := w.checker, &w.o
 	switch {
 	case len(s) == 0 && at.first && at.last:
-		return "is empty and the only one, so that its line would be skipped"
+		return "is empty and the only one, so that its line would be skipped", nil
 	case bytes.Contains(s, c.separator):
-		return "contains the column_separator " + excerpt(c.separator)
+		return "contains the column_separator", c.separator
 	case bytes.Contains(s, c.delimiter):
-		return "contains the line_delimiter " + excerpt(c.delimiter)
+		return "contains the line_delimiter", c.delimiter
 	case !at.last && runsInto(s, c.separator):
-		return "ends with the beginning of the column_separator " + excerpt(c.separator)
+		return "ends with the beginning of the column_separator", c.separator
 	case at.last && runsInto(s, c.delimiter):
-		return "ends with the beginning of the line_delimiter " + excerpt(c.delimiter)
+		return "ends with the beginning of the line_delimiter", c.delimiter
 	case at.last && len(c.delimiter) == 1 && c.delimiter[0] == '\n' && bytes.HasSuffix(s, []byte{'\r'}):
-		return "ends its line with a carriage return"
+		return "ends its line with a carriage return", nil
 	case at.first && bytes.HasPrefix(s, byteOrderMark):
-		return "begins its line with a byte order mark"
+		return "begins its line with a byte order mark", nil
 	case o.Enclose == 0:
-		return ""
+		return "", nil
 	case len(s) > 0 && s[0] == o.Enclose:
-		return "begins with the enclose byte"
+		return "begins with the enclose byte", nil
 	case (o.Escape != 0 || o.Dialect == StarRocks) && bytes.IndexByte(s, o.Enclose) >= 0:
 		// StarRocks takes a quote anywhere for the escape of what follows. Doris does not, but where both bytes are set
 		// there is no doubt for any reader if they are used.
-		return "contains the enclose byte"
+		return "contains the enclose byte", nil
 	case o.Dialect == StarRocks && o.Escape == 0 && bytes.IndexByte(s, 0) >= 0:
-		return "contains a NUL"
+		return "contains a NUL", nil
 	}
-	return ""
+	return "", nil
 }
 
 // escaped appends a text with the escape byte before each byte that has a

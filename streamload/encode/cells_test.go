@@ -120,8 +120,8 @@ func TestCellsThatCannotBeWritten(t *testing.T) {
 		why   string
 	}{
 		{"no cells", plainCells, nil, "a row needs at least one cell"},
-		{"too few", Options{Format: CSV, Columns: 3}, []any{1, 2}, "the row has 2 cells and columns names 3, so the server would refuse it"},
-		{"too many", Options{Format: CSV, Columns: 1}, []any{1, 2}, "the row has 2 cells and columns names 1, so the server would refuse it"},
+		{"too few", Options{Format: CSV, Columns: 3}, []any{1, 2}, "the row has 2 cell(s) and columns names 3, so the server would refuse it"},
+		{"too many", Options{Format: CSV, Columns: 1}, []any{1, 2}, "the row has 2 cell(s) and columns names 1, so the server would refuse it"},
 		{"separator", plainCells, []any{1, "a,b"}, "cell 2 contains the column_separator `,`, which it cannot without quotes; set enclose and escape: `a,b`"},
 		{"delimiter", plainCells, []any{"a\nb"}, "cell 1 contains the line_delimiter `\\n`, which it cannot without quotes; set enclose and escape: `a\\nb`"},
 		{"carriage return", plainCells, []any{1, "a\r"}, "cell 2 ends its line with a carriage return, which it cannot without quotes; set enclose and escape: `a\\r`"},

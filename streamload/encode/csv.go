@@ -88,7 +88,7 @@ func (c *csvChecker) checkCells(line []byte) error {
 }
 
 func cellCountError(cells, columns int) error {
-	return fmt.Errorf("the row has %d cells and columns names %d, so the server would refuse it", cells, columns)
+	return fmt.Errorf("the row has %d cell(s) and columns names %d, so the server would refuse it", cells, columns)
 }
 
 // walk finds the cells of a line as the server does, and calls end with the

@@ -42,7 +42,7 @@ func TestCSVCellsAreCounted(t *testing.T) {
 			_, rejected = Encode(rowsOf(c.line, c.line), c.o)
 			require.Len(t, rejected, 2)
 			checkReason(t, rejected[1].Err)
-			require.Regexp(t, `^the row has \d cells and columns names \d, so the server would refuse it$`, rejected[1].Err.Error())
+			require.Regexp(t, `^the row has \d cell\(s\) and columns names \d, so the server would refuse it$`, rejected[1].Err.Error())
 		})
 	}
 }
