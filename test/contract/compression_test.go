@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
