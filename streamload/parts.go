@@ -27,6 +27,7 @@ type parts struct {
 	failed  []RowError // all rows that failed, by index, each with its own reason
 	noFE    bool       // of all failures
 	open    bool       // of any
+	unsent  bool       // the only failures are rows that are longer than any load may be
 	blocked *Error     // why nothing more is sent, nil while there is no reason
 }
 
@@ -62,7 +63,7 @@ func (c *Client) loadBody(ctx, alive context.Context, b Batch, body *encode.Body
 }
 
 func (c *Client) newParts(b Batch, body *encode.Body) *parts {
-	p := &parts{Client: c, batch: b, whole: body, noFE: true}
+	p := &parts{Client: c, batch: b, whole: body, noFE: true, unsent: true}
 	if b.Identity != "" {
 		sum := body.Digest()
 		p.digest = hex.EncodeToString(sum[:])
@@ -110,6 +111,7 @@ func (p *parts) load(ctx, alive context.Context, from, to int, divided bool) {
 	if failure == nil {
 		return
 	}
+	p.unsent = false
 	p.fail(from, to, failure)
 	if ctx.Err() != nil || failure.NoFE || b.Whole {
 		p.blocked = failure.notSent()
@@ -204,5 +206,25 @@ func (p *parts) result() (Report, *Error) {
 	e := *p.first
 	e.Held, e.stored = nil, nil
 	e.Failed, e.Partial, e.NoFE, e.Unresolved = p.failed, true, p.noFE, p.open
+	if (p.batch.Whole || p.batch.Identity != "") && !p.unsent && len(p.failed) < p.whole.Rows() {
+		p.expectAgain()
+		e.Partial = false
+	}
 	return p.report, &e
+}
+
+// expectAgain makes stored rows expected, because all rows of the batch are about to fail. The caller may hand back all of it anyway (Whole). With
+// an Identity the parts have to be the same when they come again: others have other labels, and a label that was left
+// open would stay so, since nothing but its own rows may close it.
+func (p *parts) expectAgain() {
+	failed := p.failed
+	stored := p.whole.Select(func(i int) bool {
+		at := p.whole.Index(i)
+		if len(failed) > 0 && failed[0].Index == at {
+			failed = failed[1:]
+			return false
+		}
+		return true
+	})
+	p.ledger.expect(p.batch, p.expectAge(), digestsOf(&stored))
 }

@@ -230,13 +230,20 @@ func TestAPartThatFailsFailsAlone(t *testing.T) {
 		emu := emulator.New(t, emulator.Options{AutoCreate: true, Faults: []emulator.Fault{fault}})
 		whole := batch
 		whole.Whole = true
-		_, err := fastClient(t, emu, parts).Load(t.Context(), whole)
+		client := fastClient(t, emu, parts)
+		_, err := client.Load(t.Context(), whole)
 		e, ok := errors.AsType[*streamload.Error](err)
 		require.True(t, ok)
-		require.NoError(t, e.Row(0))
+		require.ErrorContains(t, e.Row(0), "no luck today", "it is stored, but comes again with the others")
 		require.ErrorContains(t, e.Row(1), "no luck today")
 		require.ErrorContains(t, e.Row(6), "not sent, because rows before these in the batch could not be stored: Fail: no luck today")
 		inOrder(t, emu, 0)
+
+		emu.ClearFaults()
+		report, err := client.Load(t.Context(), whole)
+		require.ErrorContains(t, err, "1 row(s)", "only the bad one")
+		require.Equal(t, 1, report.AlreadyStored)
+		inOrder(t, emu, 0, 1, 2, 3, 4, 6)
 	})
 	t.Run("nothing more is sent while no FE answers", func(t *testing.T) {
 		t.Parallel()
@@ -271,20 +278,74 @@ func TestAPartThatIsLeftOpen(t *testing.T) {
 			e, ok := errors.AsType[*streamload.Error](err)
 			require.True(t, ok)
 			require.True(t, e.Unresolved)
-			for i := range batch.Rows {
-				require.Equal(t, i == 2 || i == 3, e.Row(i) != nil, "row %d", i)
+			var again [][]byte // the source delivers what failed
+			for i, row := range batch.Rows {
+				if e.Row(i) != nil {
+					again = append(again, row)
+				}
+			}
+			if identity == "" {
+				require.Equal(t, batch.Rows[2:4], again)
+			} else {
+				require.Equal(t, batch.Rows, again, "with other rows around them, these would have another label, and the one that is open would stay so")
 			}
 			require.Len(t, emu.Rows("d", "t"), 6)
 
 			emu.ClearFaults()
-			if identity == "" {
-				batch.Rows = batch.Rows[2:4] // what the source delivers again
-			}
+			batch.Rows = again
 			_, err = client.Load(t.Context(), batch)
 			require.NoError(t, err)
 			require.Len(t, emu.Rows("d", "t"), 6)
 			loads, _ := client.LedgerSize()
 			require.Zero(t, loads)
+		})
+	}
+}
+
+// Found by chaos: one half of a batch with an Identity was stored, the other failed, and came again alone, as another batch.
+func TestHalvesOfABatchWithAnIdentityComeAgainTogether(t *testing.T) {
+	t.Parallel()
+	for name, other := range map[string]bool{"to the same process": false, "to another process": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			emu := emulator.New(t, emulator.Options{AutoCreate: true, MaxBodyBytes: 40, Faults: []emulator.Fault{
+				{At: emulator.BEBeforeCommit, Do: emulator.Fail, Message: "no luck today", Skip: 1, Times: 1},
+			}})
+			batch := streamload.Batch{Database: "d", Table: "t", Identity: "one", Rows: rowsOf(idsFrom(0, 6)...)}
+			client := fastClient(t, emu, nil)
+			_, err := client.Load(t.Context(), batch)
+			e, ok := errors.AsType[*streamload.Error](err)
+			require.True(t, ok)
+			for i := range batch.Rows {
+				require.Error(t, e.Row(i), i)
+			}
+			inOrder(t, emu, 0, 1, 2)
+			if other {
+				client = fastClient(t, emu, nil)
+			}
+			_, err = client.Load(t.Context(), batch)
+			require.NoError(t, err)
+			inOrder(t, emu, 0, 1, 2, 3, 4, 5)
+		})
+	}
+}
+
+// A row that is longer than any load may be never gets through. It fails alone whoever asks, or it would hold up the others for ever.
+func TestARowThatIsTooLongFailsAlone(t *testing.T) {
+	t.Parallel()
+	for name, batch := range map[string]streamload.Batch{"whole": {Whole: true}, "with an identity": {Identity: "one"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			emu := emulator.New(t, emulator.Options{AutoCreate: true})
+			batch.Database, batch.Table = "d", "t"
+			batch.Rows = append(rowsOf(0, 1), []byte(`{"id":2,"x":"`+strings.Repeat("x", 60)+`"}`), []byte(`{"id":3}`))
+			_, err := fastClient(t, emu, func(c *streamload.Config) { c.MaxLoadBytes = 40 }).Load(t.Context(), batch)
+			e, ok := errors.AsType[*streamload.Error](err)
+			require.True(t, ok)
+			for i := range batch.Rows {
+				require.Equal(t, i == 2, e.Row(i) != nil, i)
+			}
+			inOrder(t, emu, 0, 1, 3)
 		})
 	}
 }

@@ -13,7 +13,8 @@ type Batch struct {
 	Database, Table string
 	// Identity is what makes this batch this batch, and comes again when it is delivered again: for instance topic, partition and
 	// offsets. With it the label is made from identity and rows, so that a load which was committed before is not loaded again, even by another
-	// process. Empty: a random label.
+	// process. When the batch takes several loads and one fails, every row that was sent fails, so that the same batch comes again; what is
+	// stored of it is acknowledged then. Empty: a random label.
 	Identity string
 	// Rows are one row each: a JSON object, or a line of CSV. In a format of which a row is a whole body there must be one. They are not modified, and not kept longer than Load runs, except that a
 	// connection that is being given up may still read them for a moment; do not change them.

@@ -25,7 +25,9 @@ type weather struct {
 	seed  uint64
 	rate  float64 // share of the exchanges that meet a fault
 	storm float64 // how much more often it is the answer that is struck, and the calls that look for the label
-	deep  bool    // connections that hang until the client gives up
+	// narrow lets servers and proxies say that a load is too large, one time and not the next.
+	narrow bool
+	deep   bool // connections that hang until the client gives up
 	// bursts is how many loads in a row are refused because the cluster is short of something.
 	bursts int
 	trace  *trace
@@ -56,7 +58,7 @@ type weather struct {
 
 func newWeather(s scenario, t *trace) *weather {
 	return &weather{
-		seed: s.seed, rate: s.rate, storm: s.storm, deep: s.deep, bursts: s.bursts, events: s.events, lasts: s.lasts, trace: t,
+		seed: s.seed, rate: s.rate, storm: s.storm, deep: s.deep, narrow: !s.label, bursts: s.bursts, events: s.events, lasts: s.lasts, trace: t,
 		fes: s.fes, enough: make(chan struct{}), third: make(chan struct{}), places: newPlaces(), passed: map[emulator.Point]int{}, kinds: map[string]int{},
 	}
 }
@@ -267,6 +269,10 @@ func (w *weather) fault(d *rand.Rand, e emulator.Exchange) emulator.Fault {
 		"[THRIFT_RPC_ERROR]failed to call frontend service", "[INTERNAL_ERROR]cancelled: sender is gone", "[MEM_LIMIT_EXCEEDED]process memory limit exceeded",
 		"[INTERNAL_ERROR]TStatus: errCode = 2, detailMessage = transaction [7] not found", "[E-240]Have not get FE Master heartbeat yet",
 	)}
+	if w.narrow && d.IntN(3) == 0 {
+		gateway = emulator.Fault{Do: emulator.HTTP, Status: 413, Body: html}
+		fail.Message = "[INTERNAL_ERROR][E-238]too many segments in rowset"
+	}
 	switchMaster := emulator.Fault{Do: emulator.MasterSwitch}
 	switch e.Point {
 	case emulator.FEBeforeAnswer:

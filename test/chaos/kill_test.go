@@ -45,6 +45,8 @@ func TestKills(t *testing.T) {
 				for seed := range uint64(*kills) { //nolint:gosec // not negative
 					t.Run(strconv.FormatUint(seed+*firstSeed, 10), func(t *testing.T) {
 						t.Parallel()
+						turns <- struct{}{}
+						defer func() { <-turns }()
 						k := newKilled(t, seed+*firstSeed, labelled)
 						k.run()
 						lost, double := k.judge()
@@ -63,6 +65,9 @@ func TestKills(t *testing.T) {
 		})
 	}
 }
+
+// turns lets few runs have processes at a time: each takes a second of a processor to start.
+var turns = make(chan struct{}, 2)
 
 // deaths are what many runs came to.
 type deaths struct {
@@ -280,7 +285,7 @@ wait:
 		if quiet == afterKills {
 			k.weather.over()
 		}
-		if idle++; done.Load() > last {
+		if idle++; done.Load() > last || quiet < afterKills { // a process that is killed again and again gets nowhere
 			last, idle = done.Load(), 0
 		}
 	}

@@ -27,6 +27,7 @@ type scenario struct {
 	bad        bool // some messages can never be stored
 	letters    bool // what is not stored goes to a dead letter output
 	label      bool // the loads have stable labels
+	most       int  // rows of a load; 0: no bound
 	twoPhase   bool // each load is committed by a second request
 	proxies    bool
 	ghosts     bool
@@ -72,6 +73,9 @@ func scenarioOf(seed uint64) scenario {
 		s.bursts = 3 + d.IntN(20)
 	}
 	s.twoPhase = d.IntN(4) == 0
+	if d.IntN(4) == 0 {
+		s.most = 1 + d.IntN(6)
+	}
 	s.fit(d)
 	return s.account()
 }
@@ -111,6 +115,7 @@ func (s scenario) String() string {
 		{s.letters, "dead letters"},
 		{s.label, "labels"},
 		{s.twoPhase, "two phases"},
+		{s.most > 0, fmt.Sprintf("loads of up to %d rows", s.most)},
 		{s.proxies, "proxies"},
 		{s.ghosts, "ghosts"},
 		{s.deep, "long hangs"},
@@ -213,6 +218,9 @@ func (s scenario) pipeline(fes []string) string {
 	field("connect_timeout: 1s")
 	if s.label {
 		field("label: ${! @batch }")
+	}
+	if s.most > 0 {
+		field("max_load_rows: %d", s.most)
 	}
 	if s.twoPhase {
 		field("two_phase_commit: true")
