@@ -163,6 +163,13 @@ func (p *parts) fail(from, to int, failure *Error) {
 	}
 }
 
+// handedBack is the failure of rows that are stored, and come again because of this one.
+func (e *Error) handedBack() *Error {
+	also := e.notSent()
+	also.Message = "these rows are stored, and will be acknowledged when they come again with the others of the batch, which could not be: " + e.Message
+	return also
+}
+
 // notSent is the failure of rows that are not sent because of this one.
 func (e *Error) notSent() *Error {
 	then := *e
@@ -206,25 +213,29 @@ func (p *parts) result() (Report, *Error) {
 	e := *p.first
 	e.Held, e.stored = nil, nil
 	e.Failed, e.Partial, e.NoFE, e.Unresolved = p.failed, true, p.noFE, p.open
-	if (p.batch.Whole || p.batch.Identity != "") && !p.unsent && len(p.failed) < p.whole.Rows() {
-		p.expectAgain()
-		e.Partial = false
+	if (p.batch.Whole || p.batch.Identity != "") && !p.unsent {
+		e.Failed = p.allFailed()
 	}
 	return p.report, &e
 }
 
-// expectAgain makes stored rows expected, because all rows of the batch are about to fail. The caller may hand back all of it anyway (Whole). With
-// an Identity the parts have to be the same when they come again: others have other labels, and a label that was left
-// open would stay so, since nothing but its own rows may close it.
-func (p *parts) expectAgain() {
-	failed := p.failed
+// allFailed fails the rows that are stored as well, and makes them expected. The caller may hand back all of the batch anyway (Whole). With an
+// Identity the parts have to be the same when they come again: others have other labels, and a label that was left open would stay so,
+// since nothing but its own rows may close it.
+func (p *parts) allFailed() []RowError {
+	all, failed := make([]RowError, 0, p.whole.Rows()), p.failed
+	reason := p.first.handedBack()
 	stored := p.whole.Select(func(i int) bool {
 		at := p.whole.Index(i)
 		if len(failed) > 0 && failed[0].Index == at {
-			failed = failed[1:]
+			all, failed = append(all, failed[0]), failed[1:]
 			return false
 		}
+		all = append(all, RowError{Index: at, Err: reason})
 		return true
 	})
-	p.ledger.expect(p.batch, p.expectAge(), digestsOf(&stored))
+	if stored.Rows() > 0 {
+		p.ledger.expect(p.batch, p.expectAge(), digestsOf(&stored))
+	}
+	return all
 }

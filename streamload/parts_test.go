@@ -234,7 +234,7 @@ func TestAPartThatFailsFailsAlone(t *testing.T) {
 		_, err := client.Load(t.Context(), whole)
 		e, ok := errors.AsType[*streamload.Error](err)
 		require.True(t, ok)
-		require.ErrorContains(t, e.Row(0), "no luck today", "it is stored, but comes again with the others")
+		require.ErrorContains(t, e.Row(0), "these rows are stored, and will be acknowledged when they come again")
 		require.ErrorContains(t, e.Row(1), "no luck today")
 		require.ErrorContains(t, e.Row(6), "not sent, because rows before these in the batch could not be stored: Fail: no luck today")
 		inOrder(t, emu, 0)

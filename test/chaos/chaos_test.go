@@ -215,7 +215,7 @@ func (r *report) judge(all []*item, src *source, dead *letters) {
 			r.givenUp = append(r.givenUp, it.id)
 		case n == 0 && src.acked[it.id] && !letter:
 			r.lost = append(r.lost, it.id)
-		case n > 0 && letter && r.batching && r.size > 1:
+		case n > 0 && letter && (r.batching && r.size > 1 || strings.Contains(reason, "these rows are stored")):
 			r.both = append(r.both, it.id) // its source batch was failed as a whole
 		case n > 0 && letter && !strings.Contains(reason, "unknown"):
 			r.wrong = append(r.wrong, fmt.Sprintf("row %d is stored, but came to the dead letters without a word of doubt: %s", it.id, reason))
