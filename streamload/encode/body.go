@@ -27,6 +27,7 @@ var (
 // copied.
 type Body struct {
 	rows    [][]byte
+	lines   []int // in each row; nil: one
 	skipped []int // sorted positions in the input of the rows left out
 	from    int   // rows of the body this one is a part of that come before it
 	layout  layout
@@ -61,6 +62,29 @@ func (b *Body) Len() int64 { return b.size }
 
 // Rows returns the number of rows in the body.
 func (b *Body) Rows() int { return len(b.rows) }
+
+// Lines returns how many rows the server finds in the body: as many as Rows or,
+// where a row is any number of lines, as many as there are lines.
+func (b *Body) Lines() int {
+	if b.lines == nil {
+		return len(b.rows)
+	}
+	sum := 0
+	for _, n := range b.lines {
+		sum += n
+	}
+	return sum
+}
+
+// LinesOf returns how many of them are in the i-th row of the body. It panics if
+// i is not in [0, Rows()).
+func (b *Body) LinesOf(i int) int {
+	_ = b.rows[i]
+	if b.lines == nil {
+		return 1
+	}
+	return b.lines[i]
+}
 
 // Index returns the position in the input of [Encode] of the i-th row of the
 // body, both from 0. It panics if i is not in [0, Rows()).

@@ -8,9 +8,7 @@ import (
 )
 
 var (
-	errCSVEmpty = errors.New("the message is an empty CSV line, which the server skips without counting it")
-	errCSVBOM   = errors.New("the message begins with a byte order mark (U+FEFF), which the server takes for data in some places of a load and drops in others")
-
+	errCSVEmpty     = errors.New("the message is an empty CSV line, which the server skips without counting it")
 	errCSVDelimiter = errors.New("the line_delimiter contains the enclose byte, so that no line can be framed for sure")
 )
 
@@ -25,6 +23,7 @@ type csvChecker struct {
 	enclose, escape      byte
 	columns              int // cells that a line must have; 0: any number
 	starRocks            bool
+	what                 what // a line is in the words of errors
 }
 
 func newCSVChecker(o Options) *csvChecker {
@@ -35,6 +34,7 @@ func newCSVChecker(o Options) *csvChecker {
 		escape:    o.Escape,
 		columns:   o.Columns,
 		starRocks: o.Dialect == StarRocks,
+		what:      aMessage,
 	}
 	if len(c.separator) == 0 {
 		c.separator = []byte{','}
@@ -53,21 +53,28 @@ func (c *csvChecker) check(row []byte) ([]byte, error) {
 	if len(line) == 0 {
 		return nil, errCSVEmpty
 	}
-	if bytes.HasPrefix(line, byteOrderMark) {
-		return nil, errCSVBOM
-	}
-	if !utf8.Valid(line) {
-		i := invalidUTF8(line)
-		return nil, fmt.Errorf("the message is not valid UTF-8 at byte %d: %s", i, excerptAround(line, i))
+	if err := c.checkText(line); err != nil {
+		return nil, err
 	}
 	if err := c.checkCells(line); err != nil {
 		return nil, err
 	}
 	if c.runsIntoDelimiter(line) {
-		return nil, fmt.Errorf("the end of the message and the line_delimiter %s after it would be read as a line_delimiter that begins earlier",
-			excerpt(c.delimiter))
+		return nil, runsIntoDelimiterError(c.delimiter)
 	}
 	return line, nil
+}
+
+// checkText looks at what a line is made of.
+func (c *csvChecker) checkText(line []byte) error {
+	if bytes.HasPrefix(line, byteOrderMark) {
+		return c.what.errorf("the message begins with a byte order mark (U+FEFF), which the server takes for data in some places of a load and drops in others")
+	}
+	if !utf8.Valid(line) {
+		i := invalidUTF8(line)
+		return c.what.errorf("the message is not valid UTF-8 at byte %d: %s", i, excerptAround(line, i))
+	}
+	return nil
 }
 
 // checkCells looks that the line would end at its end, and that it has the right
@@ -95,26 +102,42 @@ func cellCountError(cells, columns int) error {
 // offset at which each one ends. end may be nil. The error says where the server
 // would not find the end of the line.
 func (c *csvChecker) walk(line []byte, end func(int)) error {
+	at, err := c.first(line, c.quoted(line), end)
+	if err == nil && at < len(line) {
+		return c.delimiterError(line, at)
+	}
+	return err
+}
+
+// quoted says whether cells of a text may be quoted.
+func (c *csvChecker) quoted(text []byte) bool {
+	return c.enclose != 0 && bytes.IndexByte(text, c.enclose) >= 0
+}
+
+// first finds the end of the first line of a text as the server does, which is
+// the end of the text if no delimiter counts, and the cells of it as walk does.
+// quoted is what that says of the text, or of one that it is a part of.
+func (c *csvChecker) first(text []byte, quoted bool, end func(int)) (at int, err error) {
 	switch {
 	case c.starRocks && (c.enclose != 0 || c.escape != 0):
-		return c.walkStarRocks(line, end)
-	case c.enclose != 0 && bytes.IndexByte(line, c.enclose) >= 0:
-		return c.walkQuotes(line, end)
+		return c.firstStarRocks(text, end)
+	case quoted:
+		return c.firstQuoted(text, end)
 	}
 	// No cell can be quoted, so every delimiter counts.
-	if i := bytes.Index(line, c.delimiter); i >= 0 {
-		return c.delimiterError(line, i)
+	if at = bytes.Index(text, c.delimiter); at < 0 {
+		at = len(text)
 	}
 	if end == nil {
-		return nil
+		return at, nil
 	}
-	pos := 0
+	line, pos := text[:at], 0
 	for i := bytes.Index(line, c.separator); i >= 0; i = bytes.Index(line[pos:], c.separator) {
 		end(pos + i)
 		pos += i + len(c.separator)
 	}
-	end(len(line))
-	return nil
+	end(at)
+	return at, nil
 }
 
 // delimiterError says that the line has a delimiter at offset i that counts.
@@ -142,19 +165,17 @@ func (c *csvChecker) trimLineEnd(row []byte) []byte {
 	return line
 }
 
-// walkQuotes walks through a line as Doris' line reader does when an enclose byte
-// is set, and checks that it would end the line at its end: neither at a line
-// delimiter before that, nor after it, in a later row.
+// firstQuoted is first as Doris' line reader reads when an enclose byte is set.
 //
 // A quote opens a cell only as the cell's first byte; elsewhere it is a letter.
 // What follows a closing quote is skipped up to the next separator.
-func (c *csvChecker) walkQuotes(line []byte, cell func(end int)) error {
+func (c *csvChecker) firstQuoted(line []byte, cell func(end int)) (int, error) {
 	delim := 0 // next line delimiter outside quotes, found anew when pos has passed it
 	for pos, known := 0, false; ; {
 		if pos < len(line) && line[pos] == c.enclose {
 			end := c.quotedEnd(line, pos+1)
 			if end < 0 {
-				return c.openQuoteError(line, pos)
+				return 0, c.openQuoteError(line, pos)
 			}
 			pos = end
 		}
@@ -166,26 +187,23 @@ func (c *csvChecker) walkQuotes(line []byte, cell func(end int)) error {
 				delim += pos
 			}
 		}
-		sep := bytes.Index(line[pos:], c.separator)
-		if sep >= 0 && pos+sep+len(c.separator) <= delim {
+		// One that runs into the delimiter does not count.
+		if sep := bytes.Index(line[pos:max(pos, delim)], c.separator); sep >= 0 {
 			if cell != nil {
 				cell(pos + sep)
 			}
 			pos += sep + len(c.separator)
 			continue
 		}
-		if delim < len(line) {
-			return c.delimiterError(line, delim)
-		}
 		if cell != nil {
-			cell(len(line))
+			cell(delim)
 		}
-		return nil
+		return delim, nil
 	}
 }
 
 func (c *csvChecker) openQuoteError(line []byte, pos int) error {
-	return fmt.Errorf("the message has a cell that the enclose byte %s opens at byte %d and nothing closes; "+
+	return c.what.errorf("the message has a cell that the enclose byte %s opens at byte %d and nothing closes; "+
 		"it would swallow the line_delimiter and the rows that follow: %s",
 		excerpt(line[pos:pos+1]), pos, excerptAround(line, pos))
 }
@@ -225,6 +243,11 @@ func (c *csvChecker) quotedEnd(line []byte, pos int) int {
 // several bytes that begins as it ends, such as "||": after "a|" the server
 // would cut one byte early.
 func (c *csvChecker) runsIntoDelimiter(line []byte) bool { return runsInto(line, c.delimiter) }
+
+func runsIntoDelimiterError(delimiter []byte) error {
+	return fmt.Errorf("the end of the message and the line_delimiter %s after it would be read as a line_delimiter that begins earlier",
+		excerpt(delimiter))
+}
 
 // runsInto says whether s with the separator behind it holds a separator that
 // begins in s.

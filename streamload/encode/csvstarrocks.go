@@ -2,12 +2,12 @@ package encode
 
 import "fmt"
 
-// walkStarRocks is walk as StarRocks reads a line when enclose or escape are set
+// firstStarRocks is first as StarRocks reads a line when enclose or escape are set
 // (be formats/csv/csv_reader.cpp, more_rows). Other than in Doris an escape counts
 // outside of quotes too, a quote in the middle of a cell is an escape, and an
 // escape before a letter without a meaning ends the quotes. A byte that is not
 // set compares as NUL.
-func (c *csvChecker) walkStarRocks(line []byte, cell func(end int)) error {
+func (c *csvChecker) firstStarRocks(line []byte, cell func(end int)) (int, error) {
 	const (
 		start = iota
 		ordinary
@@ -32,9 +32,9 @@ func (c *csvChecker) walkStarRocks(line []byte, cell func(end int)) error {
 		switch b := at(pos); {
 		case pos > len(line):
 			if state == inQuotes {
-				return c.openQuoteError(line, opened)
+				return 0, c.openQuoteError(line, opened)
 			}
-			return fmt.Errorf("the end of the message would swallow the line_delimiter and the rows that follow: %s", excerptAround(line, len(line)))
+			return 0, fmt.Errorf("the end of the message would swallow the line_delimiter and the rows that follow: %s", excerptAround(line, len(line)))
 		case state == inQuotes && b == c.enclose:
 			pos++
 			if at(pos) == c.enclose {
@@ -61,13 +61,10 @@ func (c *csvChecker) walkStarRocks(line []byte, cell func(end int)) error {
 				state = ordinary
 			}
 		case ends(pos, c.delimiter):
-			if pos < len(line) {
-				return c.delimiterError(line, pos)
-			}
 			if cell != nil {
 				cell(pos)
 			}
-			return nil
+			return pos, nil
 		case ends(pos, c.separator):
 			if cell != nil {
 				cell(pos)

@@ -95,6 +95,13 @@ type Options struct {
 	// object.
 	SkipValidation bool
 
+	// ManyRows says that each row of the input is any number of lines, each of
+	// them a row of its own; the last line may have a delimiter behind it. It is
+	// for JSON by line and for CSV. The lines stay together: one that cannot be
+	// loaded rejects all of them. Empty lines, of JSON also those of white space,
+	// are left out. Default false: a row is one row.
+	ManyRows bool
+
 	// Hash makes Encode hash each row right after it has looked at it, for
 	// [Body.Digest]. That costs much less than hashing the rows later, when they
 	// have left the processor's cache. Default false: Digest does it.
@@ -108,6 +115,9 @@ type RowError struct {
 	// Err says what is wrong with the row. Its text is short whatever the row
 	// holds, valid UTF-8, and quotes at most 100 bytes.
 	Err error
+	// Lines is about how many lines are left out with it, where a row is any
+	// number of lines; else 0.
+	Lines int
 }
 
 // Error returns the reason with the position of the row.
@@ -127,19 +137,30 @@ type checker interface {
 // rows that cannot be are returned, sorted by index. Every row is in exactly one
 // of the two.
 //
+// (Only rows of many lines that hold no row at all are in neither.)
+//
 // The rows are not modified. The body refers to them and to the slice itself;
 // see the package documentation. If no row is left, the body has length 0 in
 // every layout and there is nothing to load.
 func Encode(rows [][]byte, o Options) (b Body, rejected []RowError) {
 	var c checker
 	var l layout
-	switch o.Format {
-	case JSON:
+	var many *manyChecker
+	switch {
+	case o.ManyRows && o.Format == JSON && !o.StripOuterArray:
+		many, l = newManyJSON(o), jsonLines
+		c = many
+	case o.ManyRows && o.Format == CSV:
+		many = newManyCSV(o)
+		c, l = many, layout{between: many.delimiter}
+	case o.ManyRows:
+		c = manyOf(o.Format)
+	case o.Format == JSON:
 		c, l = jsonChecker{skipValidation: o.SkipValidation}, jsonLines
 		if o.StripOuterArray {
 			l = jsonArray
 		}
-	case CSV:
+	case o.Format == CSV:
 		cc := newCSVChecker(o)
 		c, l = cc, layout{between: cc.delimiter}
 	default:
@@ -154,12 +175,24 @@ func Encode(rows [][]byte, o Options) (b Body, rejected []RowError) {
 		h = newHash()
 	}
 	s := selection{in: rows}
+	var lines []int
 	for i, row := range rows {
 		out, err := c.check(row)
 		if err != nil {
-			rejected = append(rejected, RowError{Index: i, Err: err})
+			bad := RowError{Index: i, Err: err}
+			if many != nil {
+				bad.Lines = many.lines
+			}
+			rejected = append(rejected, bad)
 			s.skipped = append(s.skipped, i)
 			continue
+		}
+		if many != nil {
+			if many.lines == 0 {
+				s.skipped = append(s.skipped, i)
+				continue
+			}
+			lines = append(lines, many.lines)
 		}
 		s.keep(i, out)
 		if h != nil {
@@ -167,6 +200,7 @@ func Encode(rows [][]byte, o Options) (b Body, rejected []RowError) {
 		}
 	}
 	b = newBody(s.rows(), s.skipped, l)
+	b.lines = lines
 	if h != nil {
 		b.hash, b.hashed = h.sum(), true
 		h.free()
@@ -180,6 +214,14 @@ type unknownFormat Format
 
 func (f unknownFormat) check([]byte) ([]byte, error) {
 	return nil, errors.New("no rows can be made for the unknown " + Format(f).String())
+}
+
+// manyOf rejects every row: no lines can be told apart in the layout of this
+// format.
+type manyOf Format
+
+func (f manyOf) check([]byte) ([]byte, error) {
+	return nil, errors.New("many rows in one message are for JSON by line and for csv, not for " + Format(f).String())
 }
 
 // selection collects the rows of a body. As long as the rows taken are the

@@ -19,22 +19,29 @@ type jsonChecker struct {
 
 func (c jsonChecker) check(row []byte) ([]byte, error) {
 	r := trimSpace(row)
-	if len(r) == 0 || r[0] != '{' || r[len(r)-1] != '}' {
-		// Never nil: a valid object has these bytes at its ends.
-		return nil, explainJSON(row)
-	}
 	broken := bytes.IndexByte(r, '\n') >= 0 || bytes.IndexByte(r, '\r') >= 0
-	if (broken || !c.skipValidation) && !validJSON(r) {
-		// The explanation comes from encoding/json, which has the last word: a
-		// row that it finds nothing wrong with is loaded.
-		if err := explainJSON(row); err != nil {
-			return nil, err
-		}
+	if err := checkJSON(row, r, broken || !c.skipValidation, aMessage); err != nil {
+		return nil, err
 	}
 	if broken {
 		r = spacesForBreaks(r)
 	}
 	return r, nil
+}
+
+// checkJSON says what keeps row from being one JSON object, looking only at its
+// ends unless all is true. r is row without white space at its ends.
+func checkJSON(row, r []byte, all bool, w what) error {
+	if len(r) == 0 || r[0] != '{' || r[len(r)-1] != '}' {
+		// Never nil: a valid object has these bytes at its ends.
+		return w.explainJSON(row)
+	}
+	if !all || validJSON(r) {
+		return nil
+	}
+	// The explanation comes from encoding/json, which has the last word: a row
+	// that it finds nothing wrong with is loaded.
+	return w.explainJSON(row)
 }
 
 // validJSON says whether r is one valid JSON document in UTF-8, nested at most
