@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/dorisload/benthos-doris/test/emulator"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -134,6 +136,10 @@ func TestVersionOfDoris(t *testing.T) {
 		require.False(t, c.version)
 		require.True(t, c.quiet, "the flags after it count")
 	}
+	rocks, err := parse([]string{"-dialect", "starrocks", "-version", "3.3"}, io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, emulator.StarRocks, rocks.opt.Dialect)
+	require.Equal(t, "3.3", rocks.opt.Version)
 	c, err := parse([]string{"-version", "-quiet"}, io.Discard)
 	require.NoError(t, err)
 	require.True(t, c.version)
