@@ -28,6 +28,7 @@ type config struct {
 	// target is database and table as they are written, for the log.
 	target      string
 	maxInFlight int
+	progress    time.Duration // 0 is off
 	batching    service.BatchPolicy
 	// linger is how long a load may wait for more rows, maxPending how many source batches may be on their way.
 	linger     time.Duration
@@ -87,6 +88,7 @@ func parseConfig(parsed *service.ParsedConfig) (config, error) {
 	conf.batching = r.batching(&conf)
 	conf.linger = r.notNegative(fieldLinger)
 	conf.maxPending = r.atLeast(1, fieldMaxPending)
+	conf.progress = r.bound(fieldProgressInterval)
 	read(r, parsed.FieldInt, fieldQueryPort)
 
 	// A client is made only to hear what it says of the rest.

@@ -37,7 +37,11 @@ func (j *joinedLoad) run(ctx context.Context, members []*part, joined bool) {
 		g = joinRows(members)
 	}
 	g.Joined = joined
-	err := j.loadBatch(ctx, g)
+	var span *loadSpan
+	if j.tracing != nil {
+		span = j.tracing.load(g.Database, g.Table, contextsOf(members))
+	}
+	err := j.loadBatch(ctx, g, span)
 	if len(members) == 1 {
 		members[0].inUse = members[0].inUse || !g.unused
 	}

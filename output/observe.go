@@ -17,7 +17,9 @@ type observer struct {
 
 	log    *service.Logger
 	meters *meters
-	client *streamload.Client // set before the first load
+	// progress is nil where nobody asked for it.
+	progress *progress
+	client   *streamload.Client // set before the first load
 
 	mu    sync.Mutex
 	limit int // of loads at a time, as last seen
@@ -26,7 +28,10 @@ type observer struct {
 var _ streamload.Observer = (*observer)(nil)
 
 // Started counts a load that begins.
-func (o *observer) Started(string, string) { o.meters.started() }
+func (o *observer) Started(string, string) {
+	o.meters.started()
+	o.progress.started()
+}
 
 // Attempted counts a request to load, and logs one that failed.
 func (o *observer) Attempted(a streamload.AttemptInfo) {
@@ -93,6 +98,7 @@ func (o *observer) FE(address string, up bool) {
 // Finished counts a load that has ended, and logs what somebody should know about it.
 func (o *observer) Finished(r streamload.Report, failure *streamload.Error) {
 	o.meters.finished(r, failure)
+	o.progress.finished(r, failure != nil)
 	// A logger with fields costs more than all else here, so most loads, of which there is nothing to say, do without.
 	if failure == nil && !foundByLabel(r) && r.Evidence != "publish_timeout" && r.Filtered == 0 && r.Unaccounted() == 0 && !r.LabelIgnored {
 		o.log.Debugf("Loaded %d rows, %d bytes into %s.%s in %s after %d attempt(s): label %s, %s, transaction %d",

@@ -18,10 +18,13 @@ var (
 
 // output is one doris_stream_load of a pipeline.
 type output struct {
-	conf   config
-	client *streamload.Client
-	log    *service.Logger
-	meters *meters
+	conf     config
+	client   *streamload.Client
+	log      *service.Logger
+	meters   *meters
+	progress *progress
+	// tracing is nil when nobody looks at spans.
+	tracing *tracing
 	// slots has room for as many loads as may run at a time. Benthos bounds batches, but a batch may be several loads.
 	slots chan struct{}
 	// join forms loads out of source batches; nil when each is loaded by itself. Then outage and places are nil too.
@@ -39,7 +42,7 @@ type output struct {
 
 func newOutput(conf config, mgr *service.Resources) (*output, error) {
 	meters := newMeters(mgr.Metrics())
-	seen := &observer{log: mgr.Logger(), meters: meters}
+	seen := &observer{log: mgr.Logger(), meters: meters, progress: newProgress(conf.progress, mgr.Logger())}
 	conf.client.Observer = seen
 	client, err := streamload.New(conf.client)
 	if err != nil {
@@ -51,6 +54,8 @@ func newOutput(conf config, mgr *service.Resources) (*output, error) {
 		client:    client,
 		log:       mgr.Logger(),
 		meters:    meters,
+		progress:  seen.progress,
+		tracing:   newTracing(mgr.OtelTracer()),
 		slots:     make(chan struct{}, conf.maxInFlight),
 		whole:     !conf.batching.IsNoop(),
 		replays:   newReplays(conf.client.Ledger, client.Reachable),
@@ -218,12 +223,17 @@ func (o *output) held(ctx context.Context, groups []*group, res *result) bool {
 // load runs one load in the slot that was acquired for it.
 func (o *output) load(ctx context.Context, g *group, res *result) {
 	defer func() { <-o.slots }()
-	res.settle(g, o.loadBatch(ctx, g))
+	var span *loadSpan
+	if o.tracing != nil {
+		span = o.tracing.load(g.Database, g.Table, contexts(res.batch, g.indices))
+	}
+	res.settle(g, o.loadBatch(ctx, g, span))
 }
 
 // loadBatch loads the rows of a group, and counts what became of them.
-func (o *output) loadBatch(ctx context.Context, g *group) error {
+func (o *output) loadBatch(ctx context.Context, g *group, span *loadSpan) error {
 	report, err := o.client.Load(ctx, g.Batch)
+	span.end(report, err)
 	g.unused = report.RowsFree
 	o.meters.rejected(g, err)
 	o.meters.known(g, report, err)
@@ -262,5 +272,6 @@ func (o *output) Close(context.Context) error {
 		o.join.close()
 	}
 	o.client.Close()
+	o.progress.close()
 	return nil
 }

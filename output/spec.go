@@ -74,6 +74,7 @@ const (
 	fieldMaxLoadBytes          = "max_load_bytes"
 	fieldMaxLoadRows           = "max_load_rows"
 	fieldBatching              = "batching"
+	fieldProgressInterval      = "progress_interval"
 )
 
 // The values of two fields.
@@ -101,7 +102,7 @@ func Spec() *service.ConfigSpec {
 		Description(description).
 		LintRule(specLint)
 	for _, group := range [][]*service.ConfigField{
-		targetFields(), connectionFields(), formatFields(), loadFields(), uniqueFields(), labelFields(), paceFields(),
+		targetFields(), connectionFields(), formatFields(), loadFields(), uniqueFields(), labelFields(), paceFields(), {progressField()},
 	} {
 		spec = spec.Fields(group...)
 	}
