@@ -43,6 +43,27 @@ demo: build ## Load thousands of real events through a pipeline into the emulato
 emulator: ## Run the Doris emulator (ARGS='-help' lists its flags)
 	$(GO) run ./cmd/doris-emulator $(ARGS)
 
+# The same archives as goreleaser makes (.goreleaser.yaml), without it. The same commit gives the same bytes.
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
+DIST_FILES := LICENSE README.md CHANGELOG.md config resources/grafana resources/prometheus
+
+.PHONY: dist
+dist: ## Archives for all PLATFORMS into dist/, with SHA256SUMS
+	@rm -rf dist; mkdir -p dist; version='$(patsubst v%,%,$(or $(VERSION),unknown))'; epoch=$$(git log -1 --format=%ct); \
+	for platform in $(PLATFORMS); do \
+		os=$${platform%/*}; arch=$${platform#*/}; name=benthos-doris_$${version}_$${os}_$${arch}; echo "$$name"; \
+		mkdir -p "dist/$$name"; \
+		GOOS=$$os GOARCH=$$arch CGO_ENABLED=0 $(GO) build -trimpath -tags timetzdata -ldflags '$(LDFLAGS)' -o "dist/$$name/" ./cmd/benthos-doris ./cmd/doris-emulator; \
+		tar -c --exclude=testdata $(DIST_FILES) | tar -x -C "dist/$$name"; \
+		tar -c --sort=name --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw --mtime="@$$epoch" -C dist "$$name" | gzip -9n >"dist/$$name.tar.gz"; \
+		rm -r "dist/$$name"; \
+	done
+	@cd dist && sha256sum *.tar.gz | tee SHA256SUMS
+
+.PHONY: image
+image: ## A container image benthos-doris (needs docker)
+	docker build -f resources/docker/Dockerfile --build-arg VERSION='$(VERSION)' --build-arg DATE='$(DATE)' -t benthos-doris .
+
 ##@ Test
 
 .PHONY: test
