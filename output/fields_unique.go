@@ -35,7 +35,7 @@ func uniqueFields() []*service.ConfigField {
 			Example([]any{"__DORIS_DELETE_SIGN__"}).
 			Advanced(),
 		service.NewBoolField(fieldPartialColumns).
-			Description("Keep the other columns of a row that is there already. All rows have the same columns, among them all of the key. Only for merge-on-write tables with a unique key.").
+			Description("Keep the other columns of a row that is there already. All rows have the same columns, among them all of the key, and `columns` names them, also with JSON: without it Doris replaces whole rows. Only for merge-on-write tables with a unique key.").
 			Default(false).
 			Advanced(),
 		service.NewStringAnnotatedEnumField(fieldUpdateMode, map[string]string{

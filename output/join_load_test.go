@@ -40,7 +40,9 @@ func together(t *testing.T, b *built, batches ...service.MessageBatch) []map[int
 }
 
 // joining are fields with which n batches that are written at the same time, after prime, become one load.
-func joining(n int) string { return fmt.Sprintf("linger: 1h\nmax_pending: %d\nmax_in_flight: 2\n", 2*n) }
+func joining(n int) string {
+	return fmt.Sprintf("linger: 1h\nmax_pending: %d\nmax_in_flight: 2\n", 2*n)
+}
 
 // prime makes the table busy, so that what comes next lingers. It leaves one row in it.
 func prime(t *testing.T, b *built) {

@@ -184,6 +184,9 @@ root = [
   if this.hidden_columns.or([]).length() > 0 && this.columns.or([]).length() > 0 {
     "hidden_columns is not read when columns is set: name them in columns, and leave hidden_columns out"
   },
+  if (this.partial_columns == true || this.unique_key_update_mode.or("") == "UPDATE_FIXED_COLUMNS") && this.columns.or([]).length() == 0 {
+    "columns is not set: a partial update takes its columns from it, and without it Doris replaces whole rows, or refuses the load"
+  },
   if this.partial_columns == true && this.unique_key_update_mode.or("") != "" {
     "partial_columns is not read when unique_key_update_mode is set: leave it out"
   },

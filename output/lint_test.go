@@ -112,21 +112,25 @@ func TestLints(t *testing.T) {
 		},
 		{"hidden columns", "hidden_columns: [ __DORIS_DELETE_SIGN__ ]", nil},
 		{
-			"two modes", "partial_columns: true\nunique_key_update_mode: UPSERT",
+			"two modes", "partial_columns: true\nunique_key_update_mode: UPSERT\ncolumns: [ id, a ]",
 			[]string{"partial_columns is not read when unique_key_update_mode is set: leave it out"},
 		},
 		{
 			"new keys without a partial update", "partial_update_new_key_behavior: ERROR",
 			[]string{"partial_update_new_key_behavior is only for a partial update: set partial_columns or unique_key_update_mode"},
 		},
-		{"new keys of a partial update", "partial_columns: true\npartial_update_new_key_behavior: ERROR", nil},
+		{"new keys of a partial update", "partial_columns: true\ncolumns: [ id, a ]\npartial_update_new_key_behavior: ERROR", nil},
+		{
+			"a partial update of columns that are not named", "partial_columns: true",
+			[]string{"columns is not set: a partial update takes its columns from it, and without it Doris replaces whole rows, or refuses the load"},
+		},
 		{
 			"flexible with what it cannot have", "unique_key_update_mode: UPDATE_FLEXIBLE_COLUMNS\nsequence_column: at\nwhere: a > 1",
 			[]string{"unique_key_update_mode UPDATE_FLEXIBLE_COLUMNS cannot be used with sequence_column, where"},
 		},
 		{"flexible", "unique_key_update_mode: UPDATE_FLEXIBLE_COLUMNS", nil},
 		{
-			"group commit with what turns it off", "group_commit: sync_mode\npartial_columns: true\npartitions: [ p ]",
+			"group commit with what turns it off", "group_commit: sync_mode\npartial_columns: true\ncolumns: [ id, a ]\npartitions: [ p ]",
 			[]string{"group_commit sync_mode cannot be used with partial_columns, partitions: Doris would leave group commit off without a word"},
 		},
 		{

@@ -20,7 +20,8 @@ type UniqueKey struct {
 	// HiddenColumns are columns of the table that have no name of the user's, as they stand in the rows: "__DORIS_DELETE_SIGN__" holds 1 for a
 	// row that deletes. They cannot be sent together with Columns, which can name them too.
 	HiddenColumns []string
-	// PartialColumns keeps the other columns of a row that is there already. Each row has the same columns, among them all of the key.
+	// PartialColumns keeps the other columns of a row that is there already. Each row has the same columns, among them all of the key;
+	// they must stand in Columns, also with JSON.
 	PartialColumns bool
 	// UpdateMode is the newer form of PartialColumns (Doris 3.1): "UPSERT" (the server's default), "UPDATE_FIXED_COLUMNS", or "UPDATE_FLEXIBLE_COLUMNS",
 	// where each row may have other columns (JSON only).
@@ -72,6 +73,9 @@ func (u UniqueKey) validate(o Options, bad func(string, string, ...any)) {
 	}
 	if u.PartialColumns && u.UpdateMode != "" {
 		bad("partial_columns", "is not read when unique_key_update_mode is set: leave it out")
+	}
+	if (u.PartialColumns || u.UpdateMode == updateFixed) && len(o.Columns) == 0 {
+		bad("columns", "is not set: a partial update takes its columns from it, and without it Doris replaces whole rows, or refuses the load")
 	}
 	if u.NewKeyBehavior != "" && !u.partial() {
 		bad("partial_update_new_key_behavior", "is only for a partial update: set partial_columns or unique_key_update_mode")

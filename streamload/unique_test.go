@@ -26,8 +26,8 @@ func TestUniqueKeyHeaders(t *testing.T) {
 		},
 		{
 			"partial",
-			Options{Unique: UniqueKey{PartialColumns: true, NewKeyBehavior: "ERROR"}},
-			map[string]string{"partial_columns": "true", "partial_update_new_key_behavior": "ERROR"},
+			Options{Columns: []string{"id", "a"}, Unique: UniqueKey{PartialColumns: true, NewKeyBehavior: "ERROR"}},
+			map[string]string{"partial_columns": "true", "partial_update_new_key_behavior": "ERROR", "columns": "id,a"},
 		},
 		{"flexible", Options{Unique: UniqueKey{UpdateMode: "UPDATE_FLEXIBLE_COLUMNS"}}, map[string]string{"unique_key_update_mode": "UPDATE_FLEXIBLE_COLUMNS"}},
 		{"limits", Options{Timezone: "Asia/Shanghai", ExecMemLimit: 1 << 31}, map[string]string{"timezone": "Asia/Shanghai", "exec_mem_limit": "2147483648"}},
@@ -63,6 +63,7 @@ func TestUniqueKeyProblems(t *testing.T) {
 		{"mode", Options{Unique: UniqueKey{UpdateMode: "FLEXIBLE"}}, `unique_key_update_mode is "FLEXIBLE"; it must be one of UPSERT, UPDATE_FIXED_COLUMNS, UPDATE_FLEXIBLE_COLUMNS`},
 		{"two modes", Options{Unique: UniqueKey{PartialColumns: true, UpdateMode: "UPSERT"}}, "partial_columns is not read when unique_key_update_mode is set"},
 		{"new keys", Options{Unique: UniqueKey{PartialColumns: true, NewKeyBehavior: "IGNORE"}}, `partial_update_new_key_behavior is "IGNORE"`},
+		{"a partial update of columns that are not named", Options{Unique: UniqueKey{UpdateMode: updateFixed}}, "columns is not set: a partial update takes its columns from it"},
 		{"new keys without a partial update", Options{Unique: UniqueKey{NewKeyBehavior: "ERROR"}}, "partial_update_new_key_behavior is only for a partial update"},
 		{"flexible csv", Options{Format: "csv", Unique: UniqueKey{UpdateMode: updateFlexible}}, "unique_key_update_mode UPDATE_FLEXIBLE_COLUMNS is only for format json"},
 		{"flexible with columns", Options{Columns: []string{"a"}, Unique: UniqueKey{UpdateMode: updateFlexible}}, "unique_key_update_mode UPDATE_FLEXIBLE_COLUMNS cannot be used with columns"},
