@@ -2,6 +2,7 @@ package streamload
 
 import (
 	"net/url"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -51,11 +52,11 @@ func TestBackendsTakeTurns(t *testing.T) {
 	for _, host := range []string{"a", "b", "c"} {
 		b.learn(be(host))
 	}
-	var order string
+	var order strings.Builder
 	for range 6 {
-		order += b.take(1).Host
+		order.WriteString(b.take(1).Host)
 	}
-	require.Contains(t, []string{"abcabc", "bcabca", "cabcab"}, order)
+	require.Contains(t, []string{"abcabc", "bcabca", "cabcab"}, order.String())
 	require.Equal(t, map[string]int{"a": 5, "b": 5, "c": 5}, b.taken(15, 1))
 
 	// One that FEs name twice as often gets twice as much, as far as there is a choice.

@@ -18,7 +18,7 @@ import (
 // loadMany loads so many batches of three rows, some at the same time.
 func loadMany(t *testing.T, client *streamload.Client, first, loads, inFlight int) {
 	t.Helper()
-	ctx := within(t, ended)
+	ctx := within(t, 4*ended)
 	var next atomic.Int64
 	var failures sync.Map
 	var wg sync.WaitGroup
@@ -60,7 +60,7 @@ func TestLearnedBEsShareTheLoads(t *testing.T) {
 	for _, inFlight := range []int{1, 8} {
 		t.Run(fmt.Sprint(inFlight, " in flight"), func(t *testing.T) {
 			t.Parallel()
-			const loads = 960
+			const loads = 480
 			c := newCluster(t, emulator.Options{FEs: 2, BEs: 3})
 			client, _ := c.client()
 			loadMany(t, client, 1, loads, inFlight)
@@ -71,7 +71,7 @@ func TestLearnedBEsShareTheLoads(t *testing.T) {
 			require.GreaterOrEqual(t, asked, loads/32, "%v", got)
 			require.InDelta(t, got["fe1"], got["fe2"], 3, "%v", got)
 			for _, be := range []string{"be1", "be2", "be3"} {
-				require.InDelta(t, loads/3, got[be], loads/12, "%v", got)
+				require.InDelta(t, loads/3, got[be], loads/8, "%v", got)
 			}
 			require.Equal(t, loads, got["be1"]+got["be2"]+got["be3"], "%v", got)
 		})
@@ -141,7 +141,7 @@ func TestALearnedBEThatFailsIsForgotten(t *testing.T) {
 			test.fail(c)
 			loadMany(t, client, 1+3*begun, 40, 1)
 			require.Equal(t, ids(3*(begun+40)), c.stored(table))
-			require.Equal(t, begun+40+test.again, len(j.sent()), "attempts")
+			require.Len(t, j.sent(), begun+40+test.again, "attempts")
 		})
 	}
 }
