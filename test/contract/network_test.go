@@ -1,7 +1,11 @@
 package contract
 
 import (
+	"context"
+	"io"
+	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -105,4 +109,57 @@ func TestRedirectMap(t *testing.T) {
 	_, err = client.Load(within(t, ended), batch(3))
 	require.NoError(t, err)
 	require.Equal(t, ids(3), c.stored(table))
+}
+
+// IPv6 addresses, of the FE in the config and of the BE in its redirect.
+func TestIPv6(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, emulator.Options{BEs: 1})
+	fe, be := onIPv6(t, strings.TrimPrefix(c.FEURL(), "http://")), onIPv6(t, strings.TrimPrefix(c.BEAddrs()[0], "http://"))
+	client, _ := newClient(t, c.through([]string{"http://" + fe}, func(conf *streamload.Config) {
+		conf.RedirectMap = map[string]string{strings.TrimPrefix(c.BEAddrs()[0], "http://"): be}
+	}))
+	for range 2 {
+		r, err := client.Load(within(t, ended), batch(3))
+		require.NoError(t, err)
+		state, err := client.LabelState(within(t, ended), db, r.Label)
+		require.NoError(t, err)
+		require.Equal(t, "VISIBLE", state)
+	}
+	require.Len(t, c.stored(table), 6)
+}
+
+// onIPv6 is an address on ::1 whose connections go on to another one.
+func onIPv6(t *testing.T, to string) string {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp6", "[::1]:0")
+	if err != nil {
+		t.Skipf("no IPv6 on this machine: %v", err)
+	}
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() { pass(in, to) })
+		}
+	})
+	t.Cleanup(func() { _ = l.Close(); all.Wait() })
+	return l.Addr().String()
+}
+
+// pass copies both ways until either side ends.
+func pass(in net.Conn, to string) {
+	out, err := (&net.Dialer{Timeout: ended}).DialContext(context.Background(), "tcp", to)
+	if err != nil {
+		_ = in.Close()
+		return
+	}
+	var back sync.WaitGroup
+	back.Go(func() { _, _ = io.Copy(in, out); _ = in.Close() })
+	_, _ = io.Copy(out, in)
+	_ = out.Close()
+	back.Wait()
 }
