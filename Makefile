@@ -149,7 +149,7 @@ download: ## Download the modules
 
 # In this order, so that what fails fast fails first and the verdict of the
 # tests stands at the end.
-CI_FUZZTIME ?= 10s
+CI_FUZZTIME ?= 2s
 CI_STEPS    := download fmt-check vet build tidy-check docs-check lint fuzz race
 
 .PHONY: ci
