@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,6 +72,7 @@ func chosen() (out []uint64) {
 type report struct {
 	scenario
 	rows, loads, faults int
+	joined              int // loads with rows of several source batches
 	took                time.Duration
 
 	lost    []int // acknowledged and not stored
@@ -194,6 +196,7 @@ func (r *report) judge(all []*item, src *source, dead *letters) {
 			r.wrong = append(r.wrong, fmt.Sprintf("%s %s at %s is of another run: %q", q.Method, q.Path, q.Server, user))
 		}
 	}
+	r.joined = joined(r.emu.Requests(), all)
 	for i := range r.tables {
 		for _, row := range r.emu.Rows(database, table(i)) {
 			id, _ := row["id"].(int64)
@@ -255,6 +258,25 @@ func (r *report) require(t *testing.T) {
 	t.Errorf("seed %d: lost %v, twice %v, stuck %v%s\n%s\nagain: go test ./test/chaos -run 'TestChaos$' -chaos.seed=%d -v\n"+
 		"what happened to the first of these rows:\n%s",
 		r.seed, r.lost, r.twice, r.stuck, strings.Join(append([]string{""}, r.wrong...), "\n  "), r.scenario, r.seed, tail(r.trace.about(labels, ids)))
+}
+
+var rowID = regexp.MustCompile(`"id":(\d+)`)
+
+// joined counts the loads that have rows of several source batches.
+func joined(requests []emulator.Request, all []*item) (n int) {
+	for _, q := range requests {
+		batches := map[string]bool{}
+		for _, m := range rowID.FindAllSubmatch(q.Body, -1) {
+			id, _ := strconv.Atoi(string(m[1]))
+			if id > 0 && id <= len(all) {
+				batches[all[id-1].batch] = true
+			}
+		}
+		if len(batches) > 1 {
+			n++
+		}
+	}
+	return n
 }
 
 // labelsOf are the labels under which a row was sent.

@@ -27,6 +27,8 @@ type scenario struct {
 	bad        bool // some messages can never be stored
 	letters    bool // what is not stored goes to a dead letter output
 	label      bool // the loads have stable labels
+	linger     time.Duration
+	pending    int  // source batches on their way
 	most       int  // rows of a load; 0: no bound
 	twoPhase   bool // each load is committed by a second request
 	proxies    bool
@@ -59,7 +61,7 @@ func scenarioOf(seed uint64) scenario {
 	s := scenario{
 		seed: seed,
 		fes:  1 + d.IntN(3), bes: 1 + d.IntN(3), tables: oneOf(d, 1, 1, 2, 3),
-		rows: 40 + d.IntN(120), size: oneOf(d, 1, 4, 12, 12), inFlight: 1 + d.IntN(8),
+		rows: 40 + d.IntN(120), size: oneOf(d, 1, 4, 12, 12), inFlight: oneOf(d, 1, 2, 3, 4, 6, 8),
 		batching: d.IntN(3) == 0, redelivery: oneOf(d, replayed, same, recombine, recombine, recombine, produced),
 		bad: d.IntN(3) == 0, letters: d.IntN(4) == 0, label: d.IntN(5) == 0, proxies: d.IntN(2) == 0,
 		keep: oneOf(d, emulator.CloseAfterRedirect, emulator.KeepAfterRedirect, emulator.ResetAfterRedirect),
@@ -76,6 +78,7 @@ func scenarioOf(seed uint64) scenario {
 	if d.IntN(4) == 0 {
 		s.most = 1 + d.IntN(6)
 	}
+	s.linger, s.pending = oneOf(d, 0, ms(d, 0, 4), ms(d, 2, 20)), oneOf(d, 2, 8, 32, 1024)
 	s.fit(d)
 	return s.account()
 }
@@ -111,6 +114,7 @@ func (s scenario) String() string {
 		name string
 	}{
 		{s.batching, "output batching"},
+		{s.joins(), fmt.Sprintf("joined loads (linger %s, %d pending)", s.linger.Round(time.Millisecond), s.pending)},
 		{s.bad, "bad rows"},
 		{s.letters, "dead letters"},
 		{s.label, "labels"},
@@ -133,6 +137,9 @@ func (s scenario) String() string {
 		s.fes, s.bes, s.tables, s.rows, s.size, s.inFlight, s.redelivery, strings.Join(with, ", "),
 		100*s.rate, s.storm, s.lasts, s.retries, s.budget.Round(time.Millisecond), s.poll.Round(time.Millisecond))
 }
+
+// joins is true when the output joins source batches into loads.
+func (s scenario) joins() bool { return !s.batching && !s.label && s.inFlight > 1 }
 
 // plans is true when such an event is planned.
 func (s scenario) plans(what string) bool {
@@ -219,6 +226,8 @@ func (s scenario) pipeline(fes []string) string {
 	if s.label {
 		field("label: ${! @batch }")
 	}
+	field("linger: %s", s.linger)
+	field("max_pending: %d", s.pending)
 	if s.most > 0 {
 		field("max_load_rows: %d", s.most)
 	}

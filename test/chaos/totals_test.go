@@ -24,7 +24,7 @@ type totals struct {
 }
 
 // counts are of rows, but for the runs and loads.
-type counts struct{ runs, rows, loads, lost, twice, stuck, excused, both, given int }
+type counts struct{ runs, rows, loads, lost, twice, stuck, excused, both, given, joined int }
 
 func (c *counts) add(r *report) {
 	c.runs++
@@ -36,6 +36,7 @@ func (c *counts) add(r *report) {
 	c.excused += len(r.excused)
 	c.both += len(r.both)
 	c.given += len(r.givenUp)
+	c.joined += r.joined
 }
 
 func newTotals() *totals {
@@ -44,9 +45,12 @@ func newTotals() *totals {
 
 // mode is one of the ways in which the output is used, of which each must be seen.
 func (s scenario) mode() string {
-	joined, rows := "without batching", "good rows only"
-	if s.batching {
+	joined, rows := "each source batch by itself", "good rows only"
+	switch {
+	case s.batching:
 		joined = "with batching"
+	case s.joins():
+		joined = "source batches joined"
 	}
 	if s.bad {
 		rows = "some bad rows"
@@ -75,7 +79,16 @@ func (s *totals) add(r *report) {
 // requireModes fails the test unless the output was used in all ways.
 func (s *totals) requireModes(t *testing.T) {
 	t.Helper()
-	require.Len(t, s.modes, 4, "%v", slices.Collect(maps.Keys(s.modes)))
+	for _, batching := range []bool{false, true} {
+		for _, bad := range []bool{false, true} {
+			mode := scenario{batching: batching, bad: bad, inFlight: 8}.mode()
+			require.NotNil(t, s.modes[mode], mode)
+			if !batching {
+				require.Positive(t, s.modes[mode].joined, mode)
+			}
+		}
+	}
+	require.NotNil(t, s.modes[scenario{label: true}.mode()])
 }
 
 func (s *totals) String() string {
@@ -84,12 +97,14 @@ func (s *totals) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d runs: %d rows in %d loads, %d faults, %s a run; lost %d, stuck %d, twice %d\n", s.runs, s.total.rows, s.total.loads, s.faults,
 		(s.took / time.Duration(max(s.runs, 1))).Round(time.Millisecond), s.total.lost, s.total.stuck, s.total.twice)
-	b.WriteString("    runs     rows     lost    stuck    twice  excused  letters  cannot be stored\n")
+	b.WriteString("    runs     rows    loads   joined     lost    stuck    twice  excused  letters   hopeless\n")
 	for _, mode := range slices.Sorted(maps.Keys(s.modes)) {
 		c := s.modes[mode]
-		fmt.Fprintf(&b, "%8d %8d %8d %8d %8d %8d %8d %8d  %s\n", c.runs, c.rows, c.lost, c.stuck, c.twice, c.excused, c.both, c.given, mode)
+		fmt.Fprintf(&b, "%8d %8d %8d %8d %8d %8d %8d %8d %8d %10d  %s\n", c.runs, c.rows, c.loads, c.joined, c.lost, c.stuck, c.twice, c.excused, c.both, c.given, mode)
 	}
-	b.WriteString("  excused: stored twice because the framework failed a source batch as a whole, as docs/delivery.md says\n" +
+	b.WriteString("  joined: loads with rows of several source batches\n" +
+		"  hopeless: can never be stored\n" +
+		"  excused: stored twice because the framework failed a source batch as a whole, as docs/delivery.md says\n" +
 		"  letters: the same, and so stored as well as in the dead letters\n")
 	b.WriteString(s.places.String())
 	for _, what := range slices.Sorted(maps.Keys(s.kinds)) {
