@@ -127,6 +127,7 @@ type killed struct {
 	t        *testing.T
 	seed     uint64
 	labelled bool
+	twoPhase bool
 	dice     *rand.Rand
 	weather  *weather
 	trace    *trace
@@ -168,6 +169,11 @@ func newKilled(t *testing.T, seed uint64, labelled bool) *killed {
 	}
 	s = s.account()
 	s.events = events(k.dice)
+	s.linger, s.pending, s.twoPhase = oneOf(k.dice, 0, ms(k.dice, 0, 20)), oneOf(k.dice, 4, 1024), k.dice.IntN(3) == 0
+	if k.dice.IntN(3) == 0 {
+		s.most = 1 + k.dice.IntN(6)
+	}
+	k.twoPhase = s.twoPhase
 	k.weather = newWeather(s, k.trace)
 	k.weather.kill = k.strike
 	k.emu = emulator.New(t, s.cluster(k.weather))
@@ -333,7 +339,7 @@ func (k *killed) judge() (lost, twice []int) {
 	k.weather.end()
 	time.Sleep(longest) // commits that were put off; nothing tells of them before
 	for _, l := range k.emu.Loads() {
-		if l.State == emulator.Prepare {
+		if l.State == emulator.Prepare && !k.twoPhase { // what waits for its second phase waits for ever
 			_ = k.emu.CommitLabel(l.DB, l.Label)
 		}
 		if k.emu.LabelState(l.DB, l.Label) == emulator.Committed {

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	// Runs wait most of the time, so there may be more of them at a time than there are processors.
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
-		_ = f.Value.Set(strconv.Itoa(max(8, runtime.GOMAXPROCS(0))))
+		_ = f.Value.Set(strconv.Itoa(max(16, runtime.GOMAXPROCS(0))))
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		if programDir != "" {
