@@ -12,6 +12,7 @@ func (r *reader) options() streamload.Options {
 	p := r.parsed
 	o := streamload.Options{
 		Format:              read(r, p.FieldString, fieldFormat),
+		ManyRows:            r.manyRows(),
 		StripOuterArray:     read(r, p.FieldBool, fieldStripOuterArray),
 		SkipValidation:      !read(r, p.FieldBool, fieldValidateJSON),
 		JSONPaths:           read(r, p.FieldString, fieldJSONPaths),
@@ -49,6 +50,18 @@ func (r *reader) options() streamload.Options {
 		r.bad(fieldReadJSONByLine, "and strip_outer_array are both false: json needs one of them, or Doris takes the whole batch for one document")
 	}
 	return o
+}
+
+// manyRows reads how many rows a message is.
+func (r *reader) manyRows() bool {
+	switch rows := read(r, r.parsed.FieldString, fieldMessageRows); rows {
+	case messageMany:
+		return true
+	case messageOne, "":
+	default:
+		r.bad(fieldMessageRows, "is %q; it must be one or many", rows)
+	}
+	return false
 }
 
 // cells reads how rows of CSV are made; nil when messages are rows already.

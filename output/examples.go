@@ -89,6 +89,23 @@ output:
 `,
 	},
 	{
+		"Requests of many lines",
+		"Takes requests over HTTP whose bodies hold one JSON object a line, and loads each as it is, without a message for each line. A sender has its answer when the rows are stored.",
+		`
+input:
+  http_server:
+    path: /orders
+    timeout: 30s
+
+output:
+  doris_stream_load:
+    fe_urls: [ http://localhost:8030 ]
+    database: shop
+    table: orders
+    message_rows: many
+`,
+	},
+	{
 		"Not twice, even after a crash",
 		"The input forms the batches, and each has an identity that is the same when it is delivered again. A batch that was committed before a crash is then not loaded again.",
 		`

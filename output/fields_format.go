@@ -18,6 +18,14 @@ func formatFields() []*service.ConfigField {
 			Description("What a message is. Of the formats of which a message is a whole file, each message becomes a load of its own.").
 			Default(formatJSON).
 			LintRule(formatLint),
+		service.NewStringAnnotatedEnumField(fieldMessageRows, map[string]string{
+			messageOne:  "A message is one row.",
+			messageMany: "A message is any number of lines, and each line is a row: one JSON object, or one line of CSV. For `format: json` by line and for `format: csv`.",
+		}).
+			Description("How many rows a message is. To make a message of each line costs a pipeline far more than to load it, so files and requests that hold many lines are loaded fastest as they are. A message is stored as a whole or not at all: a line that is no row fails its message, with the number of the line, and the other messages are loaded. Empty lines are left out, and a message without any row is acknowledged. Rows are counted line by line everywhere, except that the ledger remembers messages. A message is not divided, so `max_load_bytes` has to have room for it.").
+			Default(messageOne).
+			LintRule(messageRowsLint).
+			Advanced(),
 		service.NewBoolField(fieldReadJSONByLine).
 			Description("Send a JSON batch as one object a line. This is the layout to use unless there is a reason against it: Doris reads it as a stream, so its size has no limit of its own.").
 			Default(true),
@@ -25,7 +33,7 @@ func formatFields() []*service.ConfigField {
 			Description("Send a JSON batch as one array instead. It wins when `read_json_by_line` is true too.").
 			Default(false),
 		service.NewBoolField(fieldValidateJSON).
-			Description("Check that each message is one valid JSON object, and fail the others by themselves. Without the check a message only has to begin with `{` and end with `}`, and one that is no valid JSON fails all messages of its load, or is stored in part: what follows a first object in a message is dropped by Doris without a word. Turn it off only for messages that come from a JSON encoder.").
+			Description("Check that each message is one valid JSON object, and fail the others by themselves. Without the check a message only has to begin with `{` and end with `}`, and one that is no valid JSON fails all messages of its load, or is stored in part: what follows a first object in a message is dropped by Doris without a word. A message with a line break in it is checked all the same, because only in JSON can the break be replaced. The check is the largest part of what the output itself costs, and little beside what a pipeline costs; turn it off only for messages that come from a JSON encoder.").
 			Default(true).
 			Advanced(),
 		service.NewStringField(fieldJSONPaths).

@@ -6,6 +6,10 @@ const (
   [ "format is %v; it must be json, csv, csv_with_names, csv_with_names_and_types, parquet, orc or arrow".format(this.string()) ]
 }`
 
+	messageRowsLint = `root = if ![ "one", "many" ].contains(this) {
+  [ "message_rows is %v; it must be one or many".format(this.string()) ]
+}`
+
 	encloseLint = `root = if this.type() == "string" && this != "" && !this.re_match("^[!-/:-@\\[-` + "`" + `{-~]$") {
   [ "enclose is %v; it must be one character of ASCII that is no letter, digit, space or control character".format(this.quote()) ]
 }`
@@ -141,6 +145,12 @@ root = [
   },
   if ($json || $files) && $csv_only.length() > 0 {
     "only format csv uses %v, and format is %v".format($csv_only.join(", "), this.format)
+  },
+  if this.message_rows == "many" && ($json && this.strip_outer_array == true || !$json && this.format != "csv") {
+    "message_rows many is for json by line (read_json_by_line without strip_outer_array) and for csv"
+  },
+  if this.message_rows == "many" && this.csv_mapping.or("") != "" {
+    "message_rows many and csv_mapping cannot both be set: the cells of a message make one row"
   },
   if $delimited && this.format != "csv" && this.csv_mapping.or("") != "" {
     "csv_mapping is for format csv: with %v a message is a whole file".format(this.format)

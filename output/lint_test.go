@@ -148,6 +148,12 @@ func TestLints(t *testing.T) {
 			[]string{"isolate_bad_rows cannot be used with skip_lines, or a format of which a message is a whole file: the rows cannot be loaded in other groups"},
 		},
 		{"bad rows", "isolate_bad_rows: true", nil},
+		{"many rows", "message_rows: many", nil},
+		{"many rows of csv", "format: csv\nmessage_rows: many\nenclose: '\"'", nil},
+		{"some rows", "message_rows: some", []string{"message_rows is some; it must be one or many"}},
+		{"many rows in an array", "message_rows: many\nstrip_outer_array: true", []string{"message_rows many is for json by line (read_json_by_line without strip_outer_array) and for csv"}},
+		{"many rows in a file", "message_rows: many\nformat: parquet", []string{"message_rows many is for json by line (read_json_by_line without strip_outer_array) and for csv"}},
+		{"many rows of cells", "message_rows: many\nformat: csv\ncsv_mapping: root = [ this.a ]", []string{"message_rows many and csv_mapping cannot both be set: the cells of a message make one row"}},
 		{"negative memory", "exec_mem_limit: -1", []string{"exec_mem_limit is negative"}},
 		{"unknown field", "tabel: x", []string{"field tabel not recognised"}},
 	} {

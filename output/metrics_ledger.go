@@ -9,8 +9,16 @@ import (
 // rejected counts the rows of a load that were refused before sending.
 func (m *meters) rejected(g *group, err error) {
 	if e, ok := errors.AsType[*streamload.Error](err); ok {
-		m.count(metricRows, int64(len(e.Rejected)), m.table(g.Database, g.Table), "rejected")
+		m.count(metricRows, rowsOf(e.Rejected), m.table(g.Database, g.Table), "rejected")
 	}
+}
+
+// rowsOf is how many rows of the table those are.
+func rowsOf(rows []streamload.RowError) (n int64) {
+	for _, r := range rows {
+		n += int64(r.Count())
+	}
+	return n
 }
 
 // known counts the rows of a load that an earlier load has stored, or may still store.
@@ -22,7 +30,7 @@ func (m *meters) known(g *group, r streamload.Report, err error) {
 	switch {
 	case !ok:
 	case len(e.Held) > 0:
-		m.count(metricRows, int64(len(e.Held)), table, "held")
+		m.count(metricRows, rowsOf(e.Held), table, "held")
 	case e.Unresolved && r.Rows == 0: // all of them: no delivery was begun
 		m.count(metricRows, int64(len(g.Rows)-len(e.Rejected)), table, "held")
 	}

@@ -19,6 +19,7 @@ const (
 	fieldRedirectMap           = "redirect_map"
 	fieldQueryPort             = "query_port"
 	fieldFormat                = "format"
+	fieldMessageRows           = "message_rows"
 	fieldReadJSONByLine        = "read_json_by_line"
 	fieldStripOuterArray       = "strip_outer_array"
 	fieldValidateJSON          = "validate_json"
@@ -79,6 +80,9 @@ const (
 
 // The values of two fields.
 const (
+	messageOne  = "one"
+	messageMany = "many"
+
 	formatJSON = "json"
 	formatCSV  = "csv"
 
@@ -113,7 +117,7 @@ func Spec() *service.ConfigSpec {
 }
 
 const description = `
-A message is one row: a JSON object whose keys are column names or, with ` + "`format: csv`" + `, one line of CSV. A batch of messages becomes one
+A message is one row: a JSON object whose keys are column names or, with ` + "`format: csv`" + `, one line of CSV; or it is many such lines (` + "`message_rows`" + `). A batch of messages becomes one
 load for each table. A message is acknowledged only when Doris has committed its row.
 
 Doris wants few large loads rather than many small ones: each load makes a new version of the table, and too many of them stop it from taking more. So set ` + "`batching`" + `

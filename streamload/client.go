@@ -100,6 +100,9 @@ func (c *Client) Load(ctx context.Context, b Batch) (Report, error) {
 	encoding := c.encoding
 	encoding.Hash = b.Identity != "" // the label is made of the rows
 	body, rejected := encode.Encode(b.Rows, encoding)
+	if body.Rows() == 0 && len(rejected) == 0 { // messages of many rows, without any
+		return Report{Database: b.Database, Table: b.Table, RowsFree: true}, nil
+	}
 	if body.Rows() == 0 {
 		return Report{Database: b.Database, Table: b.Table}, &Error{
 			Class: decide.DataQuality, Stage: StageEncode, Database: b.Database, Table: b.Table, Rejected: rejected,

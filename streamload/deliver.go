@@ -55,7 +55,7 @@ func (c *Client) deliver(ctx, alive context.Context, b Batch, body *encode.Body)
 		}
 		// Once the caller has cancelled, nothing is sent any more, and how it would have been sent does not matter.
 	}
-	d.counted = c.counting.of(int64(body.Rows()))
+	d.counted = c.counting.of(int64(body.Lines()))
 	policy := c.policy
 	policy.Divisible = c.divisible && (body.Rows() > 1 || b.divided)
 	policy.Joined = b.Joined || c.conf.IsolateBadRows

@@ -95,7 +95,7 @@ type Error struct {
 // Error is one line that begins with the class.
 func (e *Error) Error() string {
 	if e.Stage == StageEncode && len(e.Rejected) > 0 {
-		return fmt.Sprintf("%s: %d row(s) of %s cannot be loaded, the first: %v", e.Class, len(e.Rejected), e.target(), e.Rejected[0])
+		return fmt.Sprintf("%s: %s of %s cannot be loaded, the first: %v", e.Class, e.rejected(), e.target(), e.Rejected[0])
 	}
 	return e.text()
 }
@@ -116,8 +116,16 @@ func (e *Error) RejectedHeadline() string {
 	if len(e.Rejected) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s: %d row(s) of %s cannot be loaded and were not sent, the first: %s",
-		decide.DataQuality, len(e.Rejected), e.target(), withoutQuotes(e.Rejected[0].Err.Error()))
+	return fmt.Sprintf("%s: %s of %s cannot be loaded and were not sent, the first: %s",
+		decide.DataQuality, e.rejected(), e.target(), withoutQuotes(e.Rejected[0].Err.Error()))
+}
+
+// rejected is how many rows were refused before sending, in words.
+func (e *Error) rejected() string {
+	if e.Rejected[0].Lines > 0 {
+		return fmt.Sprintf("%d message(s) of many rows", len(e.Rejected))
+	}
+	return fmt.Sprintf("%d row(s)", len(e.Rejected))
 }
 
 // withoutQuotes cuts out of the reason for a rejected row what it quotes of the row, which package encode puts in backquotes.

@@ -40,7 +40,7 @@ func (d *delivery) finish(ctx context.Context, end decide.Action) (Report, *Erro
 func (d *delivery) report(end decide.Action) Report {
 	r := Report{
 		Database: d.batch.Database, Table: d.batch.Table, Label: d.lastLabel,
-		Rows: d.body.Rows(), Bytes: d.body.Len(), Attempts: d.attempts, Polls: d.polls,
+		Rows: d.body.Lines(), Bytes: d.body.Len(), Attempts: d.attempts, Polls: d.polls,
 		Ambiguous: d.unclear, Took: time.Since(d.begun),
 	}
 	if end.Outcome.Committed {

@@ -21,6 +21,9 @@ func (o Options) validateFormat(bad func(string, string, ...any)) {
 	if !known {
 		bad("format", "is %q; it must be json, csv, csv_with_names, csv_with_names_and_types, parquet, orc or arrow", o.Format)
 	}
+	if o.ManyRows && (f == encode.JSON && o.StripOuterArray || f != encode.JSON && f != encode.CSV) {
+		bad("message_rows", "is many, which is for json by line (read_json_by_line without strip_outer_array) and for csv")
+	}
 	if f.Delimited() && f.Whole() && o.SkipLines > 0 {
 		bad("skip_lines", "is not used with format %s, which skips its own first lines", f)
 	}
@@ -125,6 +128,8 @@ func (o Options) Cells() (Options, *encode.CellWriter, error) {
 	switch {
 	case o.format() != encode.CSV:
 		return o, nil, errors.New("format is " + o.Format + "; it must be csv")
+	case o.ManyRows:
+		return o, nil, errors.New("message_rows is many, and the cells of a message make one row")
 	case o.TrimDoubleQuotes && enclose != '"':
 		return o, nil, errors.New("trim_double_quotes takes away double quotes that belong to the cells; leave it out")
 	case enclose == '"':
@@ -135,7 +140,7 @@ func (o Options) Cells() (Options, *encode.CellWriter, error) {
 }
 
 func (o Options) encoding() encode.Options {
-	e := encode.Options{Format: o.format(), Dialect: o.dialect(), StripOuterArray: o.StripOuterArray, SkipValidation: o.SkipValidation}
+	e := encode.Options{Format: o.format(), Dialect: o.dialect(), StripOuterArray: o.StripOuterArray, SkipValidation: o.SkipValidation, ManyRows: o.ManyRows}
 	if e.Format == encode.CSV {
 		e.ColumnSeparator, e.LineDelimiter = o.separators()
 		e.Enclose, e.Escape = o.quoting("enclose", o.Enclose), o.quoting("escape", o.Escape)

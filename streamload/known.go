@@ -45,10 +45,18 @@ func (c *Client) loadKnown(ctx, alive context.Context, b Batch, body *encode.Bod
 			if reasons[label] == nil {
 				reasons[label] = known.heldBy(b, label)
 			}
-			failure.Held = append(failure.Held, RowError{Index: body.Index(i), Err: reasons[label]})
+			failure.Held = append(failure.Held, RowError{Index: body.Index(i), Err: reasons[label], Lines: linesOf(body, i)})
 		case fateStored:
 			failure.stored = append(failure.stored, body.Index(i))
 		}
 	}
 	return report, failure
+}
+
+// linesOf is RowError.Lines of the i-th row of a body.
+func linesOf(body *encode.Body, i int) int {
+	if n := body.LinesOf(i); n > 1 {
+		return n
+	}
+	return 0
 }

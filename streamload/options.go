@@ -29,6 +29,9 @@ type Options struct {
 	// SkipValidation reduces the check of a JSON row to its frame: it begins with "{" and ends with "}". A row that is no valid JSON then
 	// fails the whole load at the server, or worse: what follows a first document in a row is dropped without a word.
 	SkipValidation bool
+	// ManyRows says that each row of a batch is a message of any number of lines, each of them a row of the table: for JSON by line and CSV. A message is
+	// stored as a whole or not at all, and one bad line fails it. It is not divided, so MaxLoadBytes has to have room for it.
+	ManyRows bool
 	// StripOuterArray sends a JSON batch as one array; otherwise it is one object a line (read_json_by_line).
 	StripOuterArray bool
 	// JSONPaths, JSONRoot, NumAsString and FuzzyParse are the headers.

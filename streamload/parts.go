@@ -134,17 +134,20 @@ func (p *parts) again(ctx, alive context.Context, from, to int, report Report, f
 // halve loads rows that were too large for one load in two.
 func (p *parts) halve(ctx, alive context.Context, from, to int) {
 	body := p.whole.Part(from, to)
-	middle := from + max(body.Fit(0, (to-from+1)/2, body.Len()/2), 1)
+	middle := from + max(body.Fit(0, (body.Lines()+1)/2, body.Len()/2), 1)
 	p.load(ctx, alive, from, middle, true)
 	p.load(ctx, alive, middle, to, true)
 }
 
 // oversize fails a row that is longer than any load may be.
 func (p *parts) oversize(i int) {
-	row := p.whole.Part(i, i+1)
+	row, what := p.whole.Part(i, i+1), "row"
+	if p.encoding.ManyRows {
+		what = "message"
+	}
 	p.fail(i, i+1, &Error{
 		Class: decide.TooLarge, Stage: StageLimit, Database: p.batch.Database, Table: p.batch.Table,
-		Message: fmt.Sprintf("a row alone makes a load of %d bytes, and max_load_bytes is %d", row.Len(), p.conf.MaxLoadBytes), Reason: "not sent",
+		Message: fmt.Sprintf("a %s alone makes a load of %d bytes, and max_load_bytes is %d", what, row.Len(), p.conf.MaxLoadBytes), Reason: "not sent",
 	})
 }
 

@@ -16,7 +16,7 @@ type Batch struct {
 	// process. When the batch takes several loads and one fails, every row that was sent fails, so that the same batch comes again; what is
 	// stored of it is acknowledged then. Empty: a random label.
 	Identity string
-	// Rows are one row each: a JSON object, or a line of CSV. In a format of which a row is a whole body there must be one. They are not modified, and not kept longer than Load runs, except that a
+	// Rows are one row each: a JSON object, or a line of CSV. With Options.ManyRows they are any number of lines each. In a format of which a row is a whole body there must be one. They are not modified, and not kept longer than Load runs, except that a
 	// connection that is being given up may still read them for a moment; do not change them.
 	Rows [][]byte
 	// Whole asks for no partial result where it can be avoided: when some rows were in a load whose outcome is still unknown, or the load of
@@ -43,7 +43,7 @@ type Report struct {
 	Label string
 	// TxnID is the server's transaction, 0 if not known.
 	TxnID int64
-	// Rows and Bytes are what was sent, Bytes before compression. A whole file is as many rows as the server counted in it,
+	// Rows and Bytes are what was sent, Bytes before compression. With Options.ManyRows each line is a row. A whole file is as many rows as the server counted in it,
 	// and one where its answer counts nothing.
 	Rows  int
 	Bytes int64

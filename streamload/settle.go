@@ -23,8 +23,8 @@ type settled struct {
 	fates  []fate
 	labels []string // of the load that a stored or open row was in
 	claim  *claim
-	stored int
-	open   int
+	stored int  // rows of the table
+	open   int  // the same
 	noFE   bool // some of it is open, and no FE answered the last question for it
 }
 
@@ -48,12 +48,12 @@ func (c *Client) settle(ctx, alive context.Context, b Batch, body *encode.Body) 
 		}
 	}
 	s.fates, s.labels, s.claim = c.ledger.judge(entries, digests)
-	for _, f := range s.fates {
+	for i, f := range s.fates {
 		switch f {
 		case fateStored:
-			s.stored++
+			s.stored += body.LinesOf(i)
 		case fateOpen:
-			s.open++
+			s.open += body.LinesOf(i)
 		}
 	}
 	return s

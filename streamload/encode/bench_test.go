@@ -1,9 +1,11 @@
 package encode
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -51,8 +53,19 @@ func BenchmarkEncode(b *testing.B) {
 			{"json,unvalidated,hashed", Options{SkipValidation: true, Hash: true}},
 			{"csv", Options{Format: CSV}},
 			{"csv,enclose", Options{Format: CSV, Enclose: '"', Escape: '\\'}},
+			{"json,many", Options{ManyRows: true}},
+			{"json,many,unvalidated", Options{ManyRows: true, SkipValidation: true}},
+			{"csv,many", Options{Format: CSV, ManyRows: true}},
+			{"csv,enclose,many", Options{Format: CSV, ManyRows: true, Enclose: '"', Escape: '\\'}},
 		} {
 			rows := benchRows(shape.n, shape.size, c.o.Format)
+			if c.o.ManyRows { // a few messages of the same lines
+				var few [][]byte
+				for some := range slices.Chunk(rows, 1+len(rows)/10) {
+					few = append(few, bytes.Join(some, []byte("\n")))
+				}
+				rows = few
+			}
 			b.Run(shape.name+"/"+c.name, func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {

@@ -121,7 +121,15 @@ type RowError struct {
 }
 
 // Error returns the reason with the position of the row.
-func (e RowError) Error() string { return fmt.Sprintf("row %d: %v", e.Index, e.Err) }
+func (e RowError) Error() string {
+	if e.Lines > 0 {
+		return fmt.Sprintf("message %d: %v", e.Index, e.Err)
+	}
+	return fmt.Sprintf("row %d: %v", e.Index, e.Err)
+}
+
+// Count returns how many rows of the table are left out with it, about.
+func (e RowError) Count() int { return max(e.Lines, 1) }
 
 // Unwrap returns the reason alone.
 func (e RowError) Unwrap() error { return e.Err }

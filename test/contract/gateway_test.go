@@ -21,6 +21,8 @@ type gateway struct {
 	client *http.Client
 	// load answers the n-th load (from 0). forward passes it on and gives the cluster's answer; it may be called later, or never.
 	load func(n int, forward func() reply) reply
+	// body answers a load by what is in it; it is used when load is nil.
+	body func(body []byte, forward func() reply) reply
 
 	mu    sync.Mutex
 	loads int
@@ -55,7 +57,13 @@ func (g *gateway) serve(w http.ResponseWriter, r *http.Request) {
 	n := g.loads
 	g.loads++
 	g.mu.Unlock()
-	a := g.load(n, func() reply { return g.pass(http.MethodPut, g.behind+uri, header, body) })
+	forward := func() reply { return g.pass(http.MethodPut, g.behind+uri, header, body) }
+	var a reply
+	if g.load == nil {
+		a = g.body(body, forward)
+	} else {
+		a = g.load(n, forward)
+	}
 	if a.status == http.StatusTemporaryRedirect {
 		w.Header().Set("Location", a.body)
 		a.body = ""
