@@ -2,8 +2,6 @@ package contract
 
 import (
 	"bytes"
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -251,7 +249,7 @@ func TestBadRowsOfManyInAMessage(t *testing.T) {
 	_, err := client.Load(within(t, ended), chunks(chunk(1, 3), chunk(4, 3), poison, chunk(7, 3), chunk(10, 1)))
 	e := failed(t, err)
 	for i, bad := range []bool{false, false, true, false, false} {
-		require.Equal(t, bad, e.Row(i) != nil, fmt.Sprint(i))
+		require.Equal(t, bad, e.Row(i) != nil, "message %d", i)
 	}
 	require.Equal(t, ids(10), c.stored(table))
 }
@@ -271,5 +269,5 @@ func TestManyRowsAreForSomeFormats(t *testing.T) {
 	conf.Options.Format = "csv"
 	_, _, err := conf.Options.Cells()
 	require.ErrorContains(t, err, "message_rows is many")
-	require.False(t, strings.Contains(err.Error(), "\n"))
+	require.NotContains(t, err.Error(), "\n")
 }
