@@ -93,7 +93,7 @@ func TestManyRowsRejected(t *testing.T) {
 		{"a byte order mark", lines, "\ufeff{}", "line 1 of the message: the line begins with a byte order mark (U+FEFF), which JSON does not allow", 1},
 		{"the words of an error in a line", lines, "{}\nthe message is ...", "line 2 of the message: the line is not a JSON object, it begins with `the message is ...`", 2},
 		{"only the frame", Options{ManyRows: true, SkipValidation: true}, "{}\n{\"a\":\n1}", "line 2 of the message: the JSON object is cut off, it ends at byte 5 of the line with `{\"a\":`", 3},
-		{"csv, cells", csv, "1,a\n2,b,c\n3,d\n4,e", "line 2 of the message: the row has 3 cells and columns names 2, so the server would refuse it", 4},
+		{"csv, cells", csv, "1,a\n2,b,c\n3,d\n4,e", "line 2 of the message: the row has 3 cell(s) and columns names 2, so the server would refuse it", 4},
 		{"csv, no UTF-8", csv, "1,a\n\n2,\xff", "line 3 of the message: the line is not valid UTF-8 at byte 2: `2,\\xff`", 2},
 		{"csv, a byte order mark", csv, "\ufeff1,a\n2,b", "line 1 of the message: the line begins with a byte order mark (U+FEFF), which the server takes for data in some places of a load and drops in others", 2},
 		{"csv, an open quote", quoted, "1,a\n2,\"b\n3,c\n", "line 2 of the message: the line has a cell that the enclose byte `\"` opens at byte 2 and nothing closes; it would swallow the line_delimiter and the rows that follow: `2,\"b\\n3,c\\n`", 3},
