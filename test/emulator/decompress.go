@@ -27,6 +27,14 @@ func (s *loadSpec) readCompression(p *profile, unknownFormat error) error {
 		return &beError{"INTERNAL_ERROR", "compress data of JSON format is not supported."}
 	}
 	kind, known := compressions[word]
+	if p.oldLZ4() {
+		switch word {
+		case "lz4frame":
+			kind, known = codec.LZ4Frame, true
+		case "lz4":
+			known = false
+		}
+	}
 	if kind == codec.Zstd && !p.zstd() {
 		known = false
 	}

@@ -66,7 +66,11 @@ func TestCompressedBodies(t *testing.T) {
 			t.Run(version+" "+name, func(t *testing.T) {
 				t.Parallel()
 				emu := start(t, emulator.Options{Version: version})
-				r := put(t, emu, packed(t, name, csvBody), "compress_type: "+strings.ToUpper(name))
+				word := name
+				if name == "lz4" && version == "1.2" {
+					word = "lz4frame"
+				}
+				r := put(t, emu, packed(t, name, csvBody), "compress_type: "+strings.ToUpper(word))
 				if name == "zstd" && version != "master" {
 					require.Contains(t, r.Message, "unknown data format, format=", "newer than every release")
 					return
@@ -153,6 +157,20 @@ func TestStreamsInARow(t *testing.T) {
 	}
 	emu := start(t, emulator.Options{})
 	require.Contains(t, put(t, emu, "short", "compress_type: lz4").Message, "Lz4 header size is between 7 and 15 bytes. but input size is only: 5")
+}
+
+func TestTheOldWordForLZ4(t *testing.T) {
+	t.Parallel()
+	each(t, emulator.Options{}, func(t *testing.T, emu *emulator.Emulator, since func(string) bool) {
+		body := packed(t, "lz4", csvBody)
+		for word, known := range map[string]bool{"lz4": since("2.0"), "lz4frame": !since("2.0")} {
+			r := put(t, emu, body, "compress_type: "+word)
+			require.Equal(t, known, r.Status == "Success", r.raw)
+			if !known {
+				require.Contains(t, r.Message, "unknown data format, format=")
+			}
+		}
+	})
 }
 
 func TestCompressedBombs(t *testing.T) {

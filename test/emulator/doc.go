@@ -120,7 +120,7 @@
 //	                "is already visible, not pre-committed" is in upper case before 2.1
 //	group_commit    since 2.1; master: also by a property of the table, and a chunked load that does not say off_mode loses its label
 //	JSON            by line without being told so since 4.0; something behind a document is a bad row in 1.2, lost since
-//	compress_type   with JSON since 3.0.5; zstd: master
+//	compress_type   with JSON since 3.0.5; lz4 is called lz4frame in 1.2; zstd: master
 //	CSV             enclose, escape, trim_double_quotes and skip_lines since 2.0, empty_field_as_null since 3.0; marks of more than
 //	                one byte are refused since 3.0, cut before
 //	bad rows        more than 50 of them without tolerance are "Encountered unqualified data" without an ErrorURL from 2.0 to 2.1.4

@@ -134,6 +134,9 @@ func (p *profile) updateModes() bool { return p.since(3, 1, 0) }
 // (apache/doris#64711).
 func (p *profile) zstd() bool { return p.name == master }
 
+// oldLZ4: 1.2 calls frames of LZ4 lz4frame (be stream_load.cpp, parse_format).
+func (p *profile) oldLZ4() bool { return !p.starrocks() && !p.since(2, 0, 0) }
+
 // timeout is the life of a transaction whose load names none
 // (stream_load_default_timeout_second). It is not sure which version of Doris made
 // three days of ten minutes; 2.1 has them.
