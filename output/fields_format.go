@@ -102,7 +102,7 @@ func formatFields() []*service.ConfigField {
 			"deflate": "As gzip, with a smaller head (zlib format).",
 			"bzip2":   "Small, but takes twenty times the time of gzip.",
 		}).
-			Description("Compress the body of each load. It pays where the network is slower than about 2 Gbit/s for each core that is free. Doris reads compressed CSV in all versions, compressed JSON since 3.0.5 and only with `read_json_by_line`, and no zstd. Labels, `ledger` and the sizes at which batches are made are of the rows before compression.").
+			Description("Compress the body of each load. It pays where the network is slower than about 2 Gbit/s for each core that is free. Doris reads compressed CSV in all versions (lz4 since 2.0), compressed JSON since 3.0.5 and only with `read_json_by_line`, and no zstd. Labels, `ledger` and the sizes at which batches are made are of the rows before compression.").
 			Default("none").
 			LintRule(compressionLint).
 			Advanced(),

@@ -23,6 +23,8 @@ type observer struct {
 
 	mu    sync.Mutex
 	limit int // of loads at a time, as last seen
+
+	ungrouped sync.Once // it is so for every load, or for none
 }
 
 var _ streamload.Observer = (*observer)(nil)
@@ -99,6 +101,12 @@ func (o *observer) FE(address string, up bool) {
 func (o *observer) Finished(r streamload.Report, failure *streamload.Error) {
 	o.meters.finished(r, failure)
 	o.progress.finished(r, failure != nil)
+	if r.Ungrouped {
+		o.ungrouped.Do(func() {
+			o.log.With("table", r.Database+"."+r.Table).
+				Warn("Doris stored a load by itself although group_commit asks for joining it with others, and may do so with all: versions before 2.1 do not know it. Leave group_commit off there: loads then have labels, which protect against doubles")
+		})
+	}
 	// A logger with fields costs more than all else here, so most loads, of which there is nothing to say, do without.
 	if failure == nil && !foundByLabel(r) && r.Evidence != "publish_timeout" && r.Filtered == 0 && r.Unaccounted() == 0 && !r.LabelIgnored {
 		o.log.Debugf("Loaded %d rows, %d bytes into %s.%s in %s after %d attempt(s): label %s, %s, transaction %d",

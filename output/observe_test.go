@@ -73,6 +73,19 @@ func TestALabelThatIsIgnoredIsWarnedAbout(t *testing.T) {
 	require.Equal(t, map[string]int64{"doris_labels_ignored{table=d.t}": 1}, p.metrics.snapshot(metricLabelsIgnored))
 }
 
+// Versions before 2.1 do not know group commit and say nothing.
+func TestGroupCommitThatIsPassedOverIsWarnedAboutOnce(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]int{"2.0": 1, "2.1": 0} {
+		e := cluster(t, emulator.Options{Version: version})
+		b := build(t, fields(e.FEURL(), target+"\ngroup_commit: sync_mode"))
+		for range 2 {
+			require.NoError(t, b.WriteBatch(within(t), batchOf(`{"id":1}`)))
+		}
+		require.Len(t, b.logs.lines("level=WARN", "although group_commit asks for joining it", "versions before 2.1"), want, version)
+	}
+}
+
 func TestUnresolvedLoadsAreErrorsThatNameTheLabel(t *testing.T) {
 	t.Parallel()
 	e := cluster(t, emulator.Options{Faults: []emulator.Fault{

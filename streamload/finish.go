@@ -3,6 +3,7 @@ package streamload
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/dorisload/benthos-doris/streamload/decide"
@@ -59,6 +60,7 @@ func (d *delivery) report(end decide.Action) Report {
 	}
 	r.ErrorURL = d.secrets.Text(a.Load.ErrorURL, maxErrorURL)
 	r.LabelIgnored = end.Outcome.Committed && d.base != "" && a.Load.Label != "" && a.Load.Label != r.Label
+	r.Ungrouped = end.Outcome.Committed && d.base == "" && !a.Load.GroupCommit
 	return r
 }
 
@@ -90,6 +92,9 @@ func (d *delivery) failure(o decide.Outcome, r Report) *Error {
 	}
 	if d.attempts == 0 {
 		e.Class, e.Message = decide.Unavailable, "stopped before anything was sent"
+	}
+	if note := d.last.Note(); e.Class == decide.Protocol && d.last.HasAnswer && note != "" {
+		e.Message += " (" + strings.TrimSuffix(note, ".") + ")" // what a server says to a request that it does not understand seldom tells what to do
 	}
 	if d.lastTxn != "" {
 		e.Message += "; " + d.lastTxn

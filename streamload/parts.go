@@ -200,7 +200,7 @@ func (p *parts) count(r Report) {
 	sum.Rows, sum.Bytes, sum.AlreadyStored = sum.Rows+r.Rows, sum.Bytes+r.Bytes, sum.AlreadyStored+r.AlreadyStored
 	sum.Total, sum.Loaded = sum.Total+r.Total, sum.Loaded+r.Loaded
 	sum.Filtered, sum.Unselected = sum.Filtered+r.Filtered, sum.Unselected+r.Unselected
-	sum.LabelIgnored = sum.LabelIgnored || r.LabelIgnored
+	sum.LabelIgnored, sum.Ungrouped = sum.LabelIgnored || r.LabelIgnored, sum.Ungrouped || r.Ungrouped
 	sum.Label, sum.TxnID, sum.Evidence, sum.Timings = r.Label, r.TxnID, r.Evidence, r.Timings
 	if r.ErrorURL != "" {
 		sum.ErrorURL, sum.ErrorLines = r.ErrorURL, r.ErrorLines

@@ -61,6 +61,9 @@ type Report struct {
 	Ambiguous bool
 	// LabelIgnored is true when the server used another label than ours, which takes its protection against doubles away.
 	LabelIgnored bool
+	// Ungrouped is true when group commit was asked for and the server stored the load by itself: versions of Doris before 2.1 do not know the
+	// header and pass it over.
+	Ungrouped bool
 	// RowsFree is true when nothing looks at the slice Batch.Rows any more: the caller may use the slice for something else, and the rows
 	// as soon as nobody reads them. It is false when a connection that was given up may still look at it.
 	RowsFree bool

@@ -124,6 +124,7 @@ var classTable = []ClassRow{
 	text(Protocol, "content_length", "A proxy changed how the body is framed."),
 	text(Protocol, "receive body don't equal", "The body was cut on its way."),
 	text(Protocol, "compress data of json format", "This version of Doris reads no compressed JSON; from 3.0.5 on it does. Leave compression out, or load CSV."),
+	text(Protocol, "endpoint is null", "redirect_policy asks for an address that the BE does not have; give it one (tag.public_endpoint, tag.private_endpoint) or take another policy."),
 	text(Protocol, "unsupported compression", "This server does not know the compression."),
 	text(Protocol, "failed to inflate", "The compressed body was damaged on its way."),
 	text(Protocol, "decompress", "The compressed body was damaged on its way."),

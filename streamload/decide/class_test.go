@@ -65,6 +65,7 @@ var serverTexts = map[string]string{
 	"100-continue":                     "There is no 100-continue header",
 	"content_length":                   "[INVALID_ARGUMENT]content_length is empty and transfer-encoding!=chunked, please set content_length or transfer-encoding=chunked",
 	"receive body don't equal":         "[NETWORK_ERROR]receive body don't equal with body bytes, body_bytes=40, receive_bytes=20, id=1",
+	"endpoint is null":                 "public endpoint is null, please check be public endpoint config",
 	"compress data of json format":     "[INTERNAL_ERROR]compress data of JSON format is not supported.",
 	"unsupported compression":          "Unsupported compression type: SNAPPY",
 	"failed to inflate":                "[INTERNAL_ERROR]Failed to inflate. return code: -3",
