@@ -183,7 +183,13 @@ func TestSeveralFaultsLoseOrDoubleNoRow(t *testing.T) {
 
 func surviveFaults(t *testing.T, faults []emulator.Fault, change ...func(*streamload.Config)) {
 	t.Helper()
-	c := newCluster(t, emulator.Options{FEs: 2, BEs: 2, Faults: faults})
+	surviveFaultsOf(t, "", faults, change...)
+}
+
+// surviveFaultsOf is the same with another version than the emulator's default.
+func surviveFaultsOf(t *testing.T, version release, faults []emulator.Fault, change ...func(*streamload.Config)) {
+	t.Helper()
+	c := newCluster(t, emulator.Options{Version: string(version), FEs: 2, BEs: 2, Faults: faults})
 	twoPhase := false
 	client, j := c.client(append(change, retries(3), func(conf *streamload.Config) {
 		conf.LabelPoll.MaxElapsed = 40 * time.Millisecond

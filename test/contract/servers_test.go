@@ -143,6 +143,31 @@ var everyServer = []struct {
 		}
 		require.Equal(t, ids(4), s.ids(t, name))
 	}},
+	{"two phases", func(t *testing.T, s server) {
+		name := s.newTable(t)
+		report := loads(t, s, streamload.Batch{Database: s.database(), Table: name, Rows: rows(1, 5)}, inTwoPhases)
+		require.Equal(t, "commit", report.Evidence)
+		require.EqualValues(t, 5, report.Loaded)
+		require.Equal(t, ids(5), s.ids(t, name))
+	}},
+	{"compressed CSV", func(t *testing.T, s server) {
+		name := s.newTable(t)
+		report := loads(t, s, streamload.Batch{Database: s.database(), Table: name, Rows: [][]byte{[]byte("1,one"), []byte("2,two")}}, func(c *streamload.Config) {
+			c.Options.Format, c.Options.Compression = "csv", "gzip"
+		})
+		require.EqualValues(t, 2, report.Loaded)
+		require.Equal(t, ids(2), s.ids(t, name))
+	}},
+	{"bad rows are found, and the others are stored", func(t *testing.T, s server) {
+		name := s.newTable(t)
+		client, _ := newClient(t, s.config(strict, func(c *streamload.Config) { c.IsolateBadRows = true }))
+		b := streamload.Batch{Database: s.database(), Table: name, Rows: append(rows(1, 20), []byte(`{"id":null,"note":"x"}`), []byte(`{"id":"y","note":"x"}`))}
+		_, err := client.Load(within(t, time.Minute), b)
+		e := failed(t, err)
+		require.True(t, e.Partial, "%v", err)
+		require.Len(t, e.Failed, 2)
+		require.Equal(t, ids(20), s.ids(t, name))
+	}},
 	{"group commit", func(t *testing.T, s server) {
 		name := s.newTable(t)
 		report := loads(t, s, streamload.Batch{Database: s.database(), Table: name, Rows: rows(1, 5)}, grouped("sync_mode"))
@@ -201,7 +226,9 @@ func TestEveryServer(t *testing.T) {
 	for _, tt := range everyServer {
 		t.Run("emulator/"+tt.name, func(t *testing.T) {
 			t.Parallel()
-			tt.run(t, &emulated{cluster: newCluster(t, emulator.Options{Users: []emulator.User{{Password: password, Load: []string{"*"}}}})})
+			everyRelease(t, func(t *testing.T, r release) {
+				tt.run(t, &emulated{cluster: newCluster(t, emulator.Options{Version: string(r), Users: []emulator.User{{Password: password, Load: []string{"*"}}}})})
+			})
 		})
 	}
 	fe := os.Getenv("DORIS_FE_URL")
