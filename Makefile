@@ -85,6 +85,36 @@ chaos: ## Faults, redelivery and killed processes, with many seeds (SEEDS=n), an
 	$(GO) test ./test/chaos -count=1 -timeout=0 -v -run . $(TESTFLAGS) -args -chaos.seeds=$(SEEDS) -chaos.kills=$$(( $(SEEDS) / 40 + 1 )) -chaos.mutants \
 		| grep -Ev '^ *(=== |--- PASS)'
 
+# A real Doris: DORIS_FE_URL names one, or a container engine runs one (resources/doris/compose.yaml).
+DORIS_COMPOSE := docker compose -f resources/doris/compose.yaml
+DORIS_FE      := http://172.28.80.2:8030
+
+.PHONY: doris
+doris: ## Start a real Doris in containers and wait until it takes loads (needs docker)
+	$(DORIS_COMPOSE) up -d
+	@echo "waiting for a BE that is alive ..."; \
+	for _ in $$(seq 120); do \
+		if curl -fsS -m 5 $(DORIS_FE)/api/health 2>/dev/null | grep -q '"online_backend_num":[1-9]'; then \
+			curl -fsS -u root: -H 'Content-Type: application/json' -d '{"stmt":"CREATE DATABASE IF NOT EXISTS benthos_test"}' $(DORIS_FE)/api/query/internal/information_schema; \
+			echo; echo "$(DORIS_FE) takes loads"; exit 0; \
+		fi; \
+		sleep 5; \
+	done; \
+	echo "no BE became alive; see $(DORIS_COMPOSE) logs"; exit 1
+
+.PHONY: test-doris
+test-doris: ## Run the tests that apply against the Doris at DORIS_FE_URL, or against one in containers
+	@fe=$${DORIS_FE_URL:-}; \
+	if [ -z "$$fe" ]; then \
+		if ! docker info >/dev/null 2>&1; then \
+			echo "NOT RUN: DORIS_FE_URL is not set, and no container engine is at hand."; \
+			echo "make test-doris DORIS_FE_URL=http://fe:8030 DORIS_DB=a_database (DORIS_USER, DORIS_PASSWORD) runs them against a cluster of yours."; \
+			exit 1; \
+		fi; \
+		$(MAKE) --no-print-directory doris; fe=$(DORIS_FE); \
+	fi; \
+	set -x; DORIS_FE_URL=$$fe DORIS_DB=$${DORIS_DB:-benthos_test} $(GO) test -count=1 -v -run '^(TestEveryServer|TestDisturbed)$$/^real_server' $(TESTFLAGS) ./test/contract
+
 .PHONY: cover
 cover: ## Test coverage over all packages, into coverage.out
 	$(GO) test -shuffle=on -coverpkg=./... -coverprofile=coverage.out $(TESTFLAGS) ./...

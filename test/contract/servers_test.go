@@ -239,16 +239,23 @@ func TestEveryServer(t *testing.T) {
 		})
 		return
 	}
-	doris := &actual{fes: strings.Split(fe, ","), user: os.Getenv("DORIS_USER"), password: os.Getenv("DORIS_PASSWORD"), db: os.Getenv("DORIS_DB")}
-	if doris.user == "" {
-		doris.user = "root"
-	}
-	require.NotEmpty(t, doris.db, "DORIS_DB must name the database to make tables in")
+	doris := realServer(t)
 	for _, tt := range everyServer {
 		t.Run("real server/"+tt.name, func(t *testing.T) { //nolint:paralleltest // one after the other is kinder to a small cluster
 			tt.run(t, doris)
 		})
 	}
+}
+
+// realServer is the Doris that the environment names.
+func realServer(t *testing.T) *actual {
+	t.Helper()
+	doris := &actual{fes: strings.Split(os.Getenv("DORIS_FE_URL"), ","), user: os.Getenv("DORIS_USER"), password: os.Getenv("DORIS_PASSWORD"), db: os.Getenv("DORIS_DB")}
+	if doris.user == "" {
+		doris.user = "root"
+	}
+	require.NotEmpty(t, doris.db, "DORIS_DB must name the database to make tables in")
+	return doris
 }
 
 // emulated is the emulator as a server.
