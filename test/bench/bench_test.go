@@ -66,12 +66,8 @@ func BenchmarkSmall(b *testing.B) {
 	s := startSink(b)
 	w := w3
 	rows := w.content()
-	var more fields
-	if hasField("linger") {
-		more = fields{"linger": "0s"}
-	}
 	r := compare(b, w, rows,
-		alone(b, w, s.FEKeep, more), ours(b, w, s.FEKeep, more), httpClient(b, w, s.FEKeep),
+		alone(b, w, s.FEKeep, nil), ours(b, w, s.FEKeep, nil), httpClient(b, w, s.FEKeep),
 		rawPut(b, w, s.BE, rows), tcp(b, w, s.BE, rows))
 	b.ReportMetric(r.median("alone", sample.latency)*1e6, "p50_us")
 	b.ReportMetric(r.median("alone", sample.cpuPerBatch)*1e6, "cpu_us/batch")

@@ -106,6 +106,7 @@ func ours(tb testing.TB, w workload, fe string, more fields) peer {
 func config(w workload, fe string, more fields) fields {
 	config := fields{
 		"fe_urls": []string{"http://" + fe}, "database": "db", "table": "t", "format": w.format, "max_in_flight": w.inFlight,
+		"linger":  "0s", // batches are measured as they come
 		"headers": fields{"x-rows": strconv.Itoa(w.rows)},
 	}
 	if w.gzip {

@@ -31,10 +31,11 @@ import (
 // resets the connection with everything unread, as a server does that closes
 // without reading. The BE asks for the body if it is to, discards it in the
 // kernel, and answers as after a load. beEarly answers before it has seen the
-// body, and closes; feEarly is the FE before it.
+// body, and closes; feEarly is the FE before it. beLike takes the time that a
+// load takes at least, and counts rows itself; feLike is the FE before it.
 
 // addresses is what the sink tells when it is up.
-type addresses struct{ FEKeep, FEClose, FEReset, FEEarly, BE string }
+type addresses struct{ FEKeep, FEClose, FEReset, FEEarly, FELike, BE string }
 
 // counts are what the sink has seen.
 type counts struct {
@@ -57,12 +58,14 @@ func runSink() {
 	s := &sinkServer{}
 	be := s.listen(func(c *net.TCPConn) { s.serveBE(c, false) })
 	early := s.listen(func(c *net.TCPConn) { s.serveBE(c, true) })
+	like := s.listen(s.serveLikeDoris)
 	a := addresses{
 		BE:      be,
 		FEKeep:  s.listen(func(c *net.TCPConn) { s.serveFE(c, be, "") }),
 		FEClose: s.listen(func(c *net.TCPConn) { s.serveFE(c, be, "close") }),
 		FEReset: s.listen(func(c *net.TCPConn) { s.serveFE(c, be, "reset") }),
 		FEEarly: s.listen(func(c *net.TCPConn) { s.serveFE(c, early, "") }),
+		FELike:  s.listen(func(c *net.TCPConn) { s.serveFE(c, like, "") }),
 	}
 	out := json.NewEncoder(os.Stdout)
 	_ = out.Encode(a)
