@@ -64,7 +64,7 @@ func (j *joinedLoad) run(ctx context.Context, members []*part, joined bool) {
 		case ctx.Err() != nil && j.load.stop != nil && !j.join.left(p):
 			p.err = own
 			j.again = append(j.again, p)
-		case len(members) > 1 && own.Class.OfRows() && !own.Unresolved && ctx.Err() == nil:
+		case len(members) > 1 && j.mayBeOthers(own) && ctx.Err() == nil:
 			p.err = own
 			apart = append(apart, p)
 			sure = sure && own.Class == decide.DataQuality
@@ -74,6 +74,14 @@ func (j *joinedLoad) run(ctx context.Context, members []*part, joined bool) {
 		from = to
 	}
 	j.divide(ctx, apart, sure)
+}
+
+// mayBeOthers is true when rows may have failed for others of their load.
+func (j *joinedLoad) mayBeOthers(e *streamload.Error) bool {
+	if e.Class == decide.DataQuality && j.conf.client.IsolateBadRows {
+		return false // the client has found out which
+	}
+	return e.Class.OfRows() && !e.Unresolved
 }
 
 // divide loads parts in halves. Unless it is sure that rows are the reason, which may be something that no rows would get past, this is bounded.

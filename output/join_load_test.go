@@ -142,6 +142,32 @@ func TestBadRowsFailTheirOwnSourceBatch(t *testing.T) {
 	}
 }
 
+// With isolate_bad_rows the client finds them, and each message gets its own result.
+func TestBadRowsOfJoinedBatchesAreIsolated(t *testing.T) {
+	t.Parallel()
+	e := strict(t)
+	b := build(t, fields(e.FEURL(), target+joining(16)+"strict_mode: true\nisolate_bad_rows: true"))
+	prime(t, b)
+	var batches []service.MessageBatch
+	for i := range 16 {
+		first := fmt.Sprintf(`{"id":%d}`, i)
+		if i == 5 || i == 11 {
+			first = fmt.Sprintf(`{"id":%d,"n":"seven"}`, i)
+		}
+		batches = append(batches, batchOf(first, fmt.Sprintf(`{"id":%d}`, 100+i)))
+	}
+	for i, told := range together(t, b, batches...) {
+		if i != 5 && i != 11 {
+			require.Nil(t, told, "batch %d", i)
+			continue
+		}
+		require.Len(t, told, 1, "batch %d: the other message is stored", i)
+		require.Contains(t, told[0], "data_quality: load into d.t failed")
+	}
+	require.Equal(t, 1+30, e.Count("d", "t"))
+	require.LessOrEqual(t, len(e.Loads())-1, 2*4+4+2)
+}
+
 // A failure that may be due to rows or not is looked into as well, but not without end.
 func TestAFailureOfAllRowsTakesFewLoads(t *testing.T) {
 	t.Parallel()
