@@ -18,7 +18,8 @@
 //
 // # What the pipeline sees
 //
-// A batch becomes one load for each table that its messages name. WriteBatch returns nil when every row is committed, or else a
+// A batch becomes one load for each table that its messages name, or a part of one: batches that are written at the same time are joined into
+// one load for each table. WriteBatch returns nil when every row is committed, or else a
 // *service.BatchError over the very batch it was given, in which each message that failed has its own reason and all others
 // count as delivered. A message is failed only when its row cannot be loaded, when retries are used up, or when nobody can say
 // whether it is stored; retries happen inside, with the label of the load in mind, because a message that is

@@ -4,7 +4,7 @@ package output
 var examples = []struct{ title, summary, config string }{
 	{
 		"Lines of JSON",
-		"Loads a file with one JSON object a line, in batches.",
+		"Loads a file with one JSON object a line. Nothing needs to be set for batches.",
 		`
 input:
   file:
@@ -17,9 +17,6 @@ output:
     fe_urls: [ http://localhost:8030 ]
     database: shop
     table: orders
-    batching:
-      count: 10000
-      period: 1s
 `,
 	},
 	{
@@ -34,9 +31,6 @@ output:
         table: ${! this.type }
         username: loader
         password: ${DORIS_PASSWORD}
-        batching:
-          count: 10000
-          period: 1s
     - file:
         path: ./not-loaded.jsonl
         codec: lines
@@ -63,9 +57,6 @@ output:
     format: csv
     column_separator: \t
     columns: [ id, name, raw_price, "price = raw_price / 100" ]
-    batching:
-      count: 10000
-      period: 1s
 `,
 	},
 	{
@@ -83,9 +74,6 @@ output:
     enclose: '"'
     escape: '\'
     compression: gzip
-    batching:
-      count: 10000
-      period: 1s
 `,
 	},
 	{

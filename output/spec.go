@@ -117,11 +117,12 @@ func Spec() *service.ConfigSpec {
 }
 
 const description = `
-A message is one row: a JSON object whose keys are column names or, with ` + "`format: csv`" + `, one line of CSV; or it is many such lines (` + "`message_rows`" + `). A batch of messages becomes one
-load for each table. A message is acknowledged only when Doris has committed its row.
+A message is one row: a JSON object whose keys are column names or, with ` + "`format: csv`" + `, one line of CSV; or it is many such lines (` + "`message_rows`" + `). A message is
+acknowledged only when Doris has committed its rows.
 
-Doris wants few large loads rather than many small ones: each load makes a new version of the table, and too many of them stop it from taking more. So set ` + "`batching`" + `
-with a ` + "`period`" + ` (batches of 10,000 to 100,000 rows are a good start), or let the input make batches.
+Doris wants few large loads rather than many small ones: each load makes a new version of the table, and too many of them stop it from taking more. So loads form
+themselves: batches of the input, or single messages, that arrive while loads run or within ` + "`linger`" + ` are joined into one load for each table, and each gets its own result.
+Leave ` + "`batching`" + ` out: it makes the result of a batch that fails in part less exact, and adds nothing.
 
 A load that fails is sent again, and every load has a label by which Doris tells a resend from a new load. When an answer is missing or unclear the state of the label is asked
 for before anything is sent again, so that rows are neither lost nor stored twice. Where that does not tell, the messages are failed, and their rows are remembered until
