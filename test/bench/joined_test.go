@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -89,9 +90,7 @@ const words = "alpha bravo charlie delta echo foxtrot golf hotel india juliet ki
 // bare is the output without any setting.
 func bare(s *sink, more fields) fields {
 	config := fields{"fe_urls": []string{"http://" + s.FELike}, "database": "db", "table": "t"}
-	for name, value := range more {
-		config[name] = value
-	}
+	maps.Copy(config, more)
 	return fields{outputName: config}
 }
 
@@ -169,8 +168,8 @@ func idle(tb testing.TB, s *sink, every time.Duration, n int, more fields) []tim
 	}
 	all.Wait()
 	require.NoError(tb, stream.StopWithin(10*time.Second))
-	<-ended
 	cancel()
+	require.NoError(tb, <-ended)
 	slices.Sort(took)
 	return took
 }

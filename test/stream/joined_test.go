@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -94,7 +95,7 @@ output:
 	rows := c.Rows(db, "orders")
 	require.Len(t, rows, 200)
 	for i, row := range rows {
-		require.Equal(t, fmt.Sprint(i+1), fmt.Sprint(row["id"]))
+		require.Equal(t, strconv.Itoa(i+1), fmt.Sprint(row["id"]))
 	}
 	require.Len(t, c.Loads(), 100)
 }

@@ -89,7 +89,7 @@ func TestTheRecipeForTheEndOfAFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			doris := with(t, emulator.Fault{At: emulator.FERedirect, Do: emulator.NoBackend, Times: 4}) // the first time and max_retries
+			doris := with(t, emulator.Fault{At: emulator.FERedirect, Do: emulator.NoBackend, Times: 8}) // two loads, the first time and max_retries
 			p := doris.cook(c.yaml, map[string]string{"ORDERS": linesOf(t, 3)})
 			p.b.SetHTTPMux(&paths{})
 			p.run()
