@@ -64,6 +64,7 @@ func New(conf Config) (*Client, error) {
 			TLS:                   conf.TLS,
 			AllowInsecureRedirect: conf.AllowInsecureRedirect,
 			Redirects:             redirects,
+			StarRocks:             conf.Options.dialect() == encode.StarRocks,
 			ConnectTimeout:        conf.ConnectTimeout,
 		}),
 		policy: decide.Policy{
@@ -72,6 +73,7 @@ func New(conf Config) (*Client, error) {
 			LabelPoll:  decide.Backoff(conf.LabelPoll),
 			Unlabelled: conf.Options.Unlabelled(),
 			TwoPhase:   conf.Options.TwoPhaseCommit,
+			NoFence:    conf.Options.dialect() == encode.StarRocks,
 			FEs:        len(fes),
 		},
 	}

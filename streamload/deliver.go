@@ -64,6 +64,9 @@ func (c *Client) deliver(ctx, alive context.Context, b Batch, body *encode.Body)
 	case b.Identity != "":
 		policy.StableLabel = true
 		d.base = stableLabel(c.conf.LabelPrefix, b, body)
+	case b.again != "":
+		policy.StableLabel = true
+		d.base = b.again
 	default:
 		d.base = randomLabel(c.conf.LabelPrefix)
 	}

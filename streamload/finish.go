@@ -30,8 +30,10 @@ func (d *delivery) finish(ctx context.Context, end decide.Action) (Report, *Erro
 	}
 	switch label := d.label(end); {
 	case end.Outcome.Open && label != "":
-		d.ledger.add(d.batch, label, d.body, end.Outcome.Debt)
-	case d.batch.Identity != "":
+		debt := end.Outcome.Debt
+		debt.Stable = debt.Stable && d.batch.again == "" // no other process will use the label
+		d.ledger.add(d.batch, label, d.body, debt)
+	case d.batch.Identity != "", d.batch.again != "":
 		d.ledger.settle(label) // a redelivery under the same label, which is settled now
 	}
 	d.conf.Observer.Finished(r, failure)

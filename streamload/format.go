@@ -13,9 +13,6 @@ func (o Options) format() encode.Format {
 	return f
 }
 
-// dialect is whose reader reads the rows.
-func (Options) dialect() encode.Dialect { return encode.Doris }
-
 func (o Options) validateFormat(bad func(string, string, ...any)) {
 	f, known := encode.ParseFormat(o.Format)
 	if !known {
@@ -132,7 +129,7 @@ func (o Options) Cells() (Options, *encode.CellWriter, error) {
 		return o, nil, errors.New("message_rows is many, and the cells of a message make one row")
 	case o.TrimDoubleQuotes && enclose != '"':
 		return o, nil, errors.New("trim_double_quotes takes away double quotes that belong to the cells; leave it out")
-	case enclose == '"':
+	case enclose == '"' && o.dialect() == encode.Doris:
 		o.TrimDoubleQuotes = true // without it some versions leave these quotes in the cells (be csv_reader.cpp, _not_trim_enclose)
 	}
 	w, err := encode.NewCellWriter(o.encoding())

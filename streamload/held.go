@@ -48,6 +48,9 @@ func (c *Client) heldOf(ctx, alive context.Context, b Batch, body *encode.Body) 
 			return
 		}
 		b, part := p.part(from, to)
+		if c.policy.NoFence && c.ledger.whole(b.Database, b.Table, digestsOf(&part)) != nil {
+			return // it will be sent again under its own label
+		}
 		known := c.settle(ctx, alive, b, &part)
 		if known == nil {
 			return

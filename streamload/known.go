@@ -9,6 +9,9 @@ import (
 // loadKnown loads a batch while the ledger is not empty: rows that an earlier load has stored are acknowledged, rows that one may still store
 // fail alone, and the others are loaded.
 func (c *Client) loadKnown(ctx, alive context.Context, b Batch, body *encode.Body) (Report, *Error) {
+	if r, failure, again := c.loadAgain(ctx, alive, b, body); again {
+		return r, failure
+	}
 	known := c.settle(ctx, alive, b, body)
 	if known == nil || known.stored == 0 && known.open == 0 {
 		return c.deliver(ctx, alive, b, body)

@@ -181,6 +181,11 @@ func (l *ledger) sweep() {
 func (l *ledger) matching(database, table string, digests []digest) (found []*entry) {
 	l.mu.Lock()
 	defer l.unlock()
+	return l.find(database, table, digests)
+}
+
+// find is matching with the lock held.
+func (l *ledger) find(database, table string, digests []digest) (found []*entry) {
 	l.sweep()
 	for _, e := range l.entries {
 		if e.database != database || e.table != table {
@@ -233,10 +238,12 @@ type claimed struct {
 	d digest
 }
 
-// judge says what is to be done with each row, given entries that have been settled as far as they can be.
-func (l *ledger) judge(entries []*entry, digests []digest) (fates []fate, labels []string, c *claim) {
+// judge says what is to be done with each row, once the entries have been settled as far as they can be. It looks for them anew: a load that was sent
+// again meanwhile, and is still open, is another entry.
+func (l *ledger) judge(database, table string, digests []digest) (fates []fate, labels []string, c *claim) {
 	l.mu.Lock()
 	defer l.unlock()
+	entries := l.find(database, table, digests)
 	fates, labels = make([]fate, len(digests)), make([]string, len(digests))
 	c = &claim{ledger: l}
 	type use struct {

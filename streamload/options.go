@@ -16,12 +16,17 @@ import (
 // manual). A header is sent only when its option is set, except that the layout of JSON and the commit mode are always
 // spelled out, because servers differ in their defaults.
 type Options struct {
-	// Format of the rows: "json" (default), "csv", or one of those of which a row is a whole body and a load takes one row:
+	// Dialect is whose servers are loaded into: DialectDoris (default) or DialectStarRocks. Options that StarRocks knows by another name are
+	// translated; those that it does not have are refused (NotInStarRocks, NotInDoris).
+	Dialect string
+
+	// Format of the rows: "json" (default), "csv", or, with Doris, one of those of which a row is a whole body and a load takes one row:
 	// "csv_with_names", "csv_with_names_and_types", "parquet", "orc", "arrow".
 	Format string
 
 	// Compression of the body, for JSON and CSV: "none" (default), "gzip", "lz4", "zstd", "deflate" or "bzip2". Doris reads no zstd, and
-	// compressed JSON from 3.0.5 on. Labels and the ledger are made of the rows, so it does not change them.
+	// compressed JSON from 3.0.5 on; StarRocks reads compressed JSON from 3.2.7 on. Labels and the ledger are made of the rows, so it does not
+	// change them.
 	Compression string
 	// CompressionLevel is how hard to try, 1 to 9 (zstd: 22). Default 0: what suits loads, the fastest.
 	CompressionLevel int
@@ -75,20 +80,45 @@ type Options struct {
 
 	// GroupCommit is "sync_mode", "async_mode", "off_mode" or "". Unless it is off (the default), the server makes the
 	// labels: nothing is deduplicated, and an outcome that is not known cannot be looked up.
+	//
+	// StarRocks calls it merge commit (3.4), and has sync_mode only here: in its other mode it answers before anything is stored.
 	GroupCommit string
+	// MergeCommit is what StarRocks wants to know of it.
+	MergeCommit MergeCommit
 
 	// Headers are more headers, which win over the defaults of this package. Names that decide what is stored, or under which
 	// label, are refused.
 	Headers map[string]string
 }
 
-// DefaultOptions are JSON by line.
+// MergeCommit are the numbers of a merge commit of StarRocks.
+type MergeCommit struct {
+	// Interval is for how long loads are collected before they are committed. Default 1 s.
+	Interval time.Duration
+	// Parallel is how many BEs collect them. Default 3.
+	Parallel int
+}
+
+var defaultMergeCommit = MergeCommit{Interval: time.Second, Parallel: 3}
+
+// DefaultOptions are JSON by line, for Doris.
 func DefaultOptions() Options {
-	return Options{Format: "json", Compression: "none", ColumnSeparator: ",", LineDelimiter: "\n"}
+	return Options{
+		Dialect: DialectDoris, Format: "json", Compression: "none", ColumnSeparator: ",", LineDelimiter: "\n", MergeCommit: defaultMergeCommit,
+	}
 }
 
 func (o *Options) setDefaults() {
 	d := DefaultOptions()
+	if o.Dialect == "" {
+		o.Dialect = d.Dialect
+	}
+	if o.MergeCommit.Interval == 0 {
+		o.MergeCommit.Interval = d.MergeCommit.Interval
+	}
+	if o.MergeCommit.Parallel == 0 {
+		o.MergeCommit.Parallel = d.MergeCommit.Parallel
+	}
 	if o.Format == "" {
 		o.Format = d.Format
 	}
@@ -116,12 +146,24 @@ var reservedHeaders = map[string]string{
 	"strip_outer_array": "use the field strip_outer_array",
 	"column_separator":  "use the field column_separator",
 	"line_delimiter":    "use the field line_delimiter",
+	"row_delimiter":     "use the field line_delimiter",
 	"group_commit":      "use the field group_commit",
 	"timeout":           "use the field timeout",
+
+	"enable_merge_commit":      "use the field group_commit",
+	"merge_commit_async":       "use the field group_commit",
+	"merge_commit_interval_ms": "use the field merge_commit_interval",
+	"merge_commit_parallel":    "use the field merge_commit_parallel",
+
 	"two_phase_commit":  "use the field two_phase_commit",
 	"compress_type":     "use the field compression",
 	"content-encoding":  "use the field compression",
 	"compression":       "use the field compression",
+	"db":                "use the field database",
+	"table":             "use the field table",
+	"transaction_type":  "transactions are made for each load",
+	"channel_id":        "transactions are made for each load",
+	"channel_num":       "transactions are made for each load",
 	"txn_id":            "transactions are made for each load",
 	"txn_operation":     "transactions are made for each load",
 	"sql":               "it belongs to another call",
@@ -146,6 +188,7 @@ func (o Options) Divisible() bool { return o.SkipLines == 0 && !o.format().Whole
 func ReservedHeaders() map[string]string { return maps.Clone(reservedHeaders) }
 
 func (o Options) validate(bad func(string, string, ...any)) {
+	o.validateDialect(bad)
 	o.validateFormat(bad)
 	switch o.GroupCommit {
 	case "", "sync_mode", "async_mode", "off_mode":
@@ -165,7 +208,11 @@ func (o Options) validate(bad func(string, string, ...any)) {
 	}
 	o.Unique.validate(o, bad)
 	if fields := o.ungrouped(); o.Unlabelled() && len(fields) > 0 {
-		bad("group_commit", "%s cannot be used with %s: Doris would leave group commit off without a word", o.GroupCommit, strings.Join(fields, ", "))
+		why := "Doris would leave group commit off without a word"
+		if o.dialect() == encode.StarRocks {
+			why = "loads that are merged cannot have it"
+		}
+		bad("group_commit", "%s cannot be used with %s: %s", o.GroupCommit, strings.Join(fields, ", "), why)
 	}
 	if o.SkipLines < 0 {
 		bad("skip_lines", "is negative")
@@ -214,8 +261,24 @@ func (o Options) validateHeader(name string, bad func(string, string, ...any)) {
 		}
 	}
 	if own := o.ownHeaders(); slices.Contains(own, lower) {
-		bad("headers", "contains %q, which is set by the field %s too", name, lower)
+		bad("headers", "contains %q, which is set by the field %s too", name, fieldOf(lower))
 	}
+}
+
+// fieldOf is the field that sends a header.
+func fieldOf(header string) string {
+	for doris, starRocks := range starRocksNames {
+		if header == starRocks {
+			header = doris
+		}
+	}
+	switch header {
+	case "function_column.sequence_col":
+		return "sequence_column"
+	case "redirect-policy":
+		return "redirect_policy"
+	}
+	return header
 }
 
 // ownHeaders are the names that set options send.
@@ -269,31 +332,37 @@ func (o Options) optional() map[string]string {
 			h["skip_lines"] = strconv.Itoa(o.SkipLines)
 		}
 	}
+	if o.dialect() == encode.StarRocks {
+		return starRocks(h)
+	}
 	return h
 }
 
 // header renders everything but the label.
 func (o Options) header(timeout time.Duration) http.Header {
-	h := http.Header{"format": {o.Format}, "timeout": {strconv.FormatInt(seconds(timeout), 10)}}
+	all := map[string]string{"format": o.Format, "timeout": strconv.FormatInt(seconds(timeout), 10)}
 	switch f := o.format(); {
 	case f == encode.JSON:
-		// Both are sent: which one a server assumes when they are missing changed with Doris 4.0.
-		h["strip_outer_array"] = []string{strconv.FormatBool(o.StripOuterArray)}
-		h["read_json_by_line"] = []string{strconv.FormatBool(!o.StripOuterArray)}
+		all["strip_outer_array"] = strconv.FormatBool(o.StripOuterArray)
+		if o.dialect() == encode.Doris { // StarRocks reads one document after the other, with or without lines
+			// Both are sent: which one a server assumes when they are missing changed with Doris 4.0.
+			all["read_json_by_line"] = strconv.FormatBool(!o.StripOuterArray)
+		}
 	case f.Delimited():
 		separator, delimiter := o.separators()
-		h["column_separator"] = []string{writeSeparator(separator)}
-		h["line_delimiter"] = []string{writeSeparator(delimiter)}
+		all["column_separator"] = writeSeparator(separator)
+		all["line_delimiter"] = writeSeparator(delimiter)
+	}
+	if o.dialect() == encode.StarRocks {
+		all = starRocks(all)
 	}
 	if name, value, ok := o.compressionHeader(); ok {
-		h[name] = []string{value}
+		all[name] = value // with CSV, StarRocks has it in the place of the format
 	}
-	// Without it a table property may turn group commit on, and with it our label is dropped.
-	h["group_commit"] = []string{"off_mode"}
-	if o.GroupCommit != "" {
-		h["group_commit"] = []string{o.GroupCommit}
-	}
-	for name, value := range o.optional() {
+	maps.Copy(all, o.required())
+	maps.Copy(all, o.optional())
+	h := make(http.Header, len(all)+len(o.Headers))
+	for name, value := range all {
 		h[name] = []string{value}
 	}
 	for name, value := range o.Headers {

@@ -28,6 +28,7 @@ type Batch struct {
 
 	part    string // which part of the batch of an Identity this is; "": all of it
 	divided bool   // a load of more rows was too large
+	again   string // the label of an open load of these very rows; "" for none
 }
 
 // RowError is a row that failed by itself: its Index in Batch.Rows, and why.
@@ -72,7 +73,7 @@ type Report struct {
 	AlreadyStored int
 	// Took is the time of the whole delivery.
 	Took time.Duration
-	// Timings are the server's phases in milliseconds: Load, BeginTxn, StreamLoadPut, ReadData, WriteData, ReceiveData, CommitAndPublish.
+	// Timings are the server's phases in milliseconds: Load, BeginTxn, StreamLoadPut (StarRocks: StreamLoadPlan), ReadData, WriteData, ReceiveData, CommitAndPublish.
 	Timings map[string]int64
 	// ErrorURL shows the rows that the server filtered, without secrets; ErrorLines are its first lines.
 	ErrorURL   string

@@ -47,7 +47,7 @@ func (c *Client) settle(ctx, alive context.Context, b Batch, body *encode.Body) 
 			s.noFE = true
 		}
 	}
-	s.fates, s.labels, s.claim = c.ledger.judge(entries, digests)
+	s.fates, s.labels, s.claim = c.ledger.judge(b.Database, b.Table, digests)
 	for i, f := range s.fates {
 		switch f {
 		case fateStored:

@@ -3,6 +3,8 @@ package streamload
 import (
 	"slices"
 	"strings"
+
+	"github.com/dorisload/benthos-doris/streamload/encode"
 )
 
 // UniqueKey are the settings for tables with a unique key, where a row replaces or deletes the row with its key, in whole or in part. They are
@@ -28,6 +30,8 @@ type UniqueKey struct {
 	UpdateMode string
 	// NewKeyBehavior is what a partial update does with a row whose key is not there: "APPEND" (the server's default) or "ERROR".
 	NewKeyBehavior string
+	// PartialUpdateMode is how StarRocks does a partial update: "row" (its default), "column", for few columns of many rows, or "auto".
+	PartialUpdateMode string
 }
 
 const (
@@ -50,6 +54,7 @@ func (u UniqueKey) optional(set func(name, value string), yes func(name string, 
 	yes("partial_columns", u.PartialColumns)
 	set("unique_key_update_mode", u.UpdateMode)
 	set("partial_update_new_key_behavior", u.NewKeyBehavior)
+	set("partial_update_mode", u.PartialUpdateMode)
 }
 
 // validate tells what servers refuse, or worse, ignore without a word.
@@ -103,18 +108,23 @@ func (u UniqueKey) validate(o Options, bad func(string, string, ...any)) {
 	}
 }
 
-// ungrouped names the set options with which a server leaves group commit off without a word.
+// ungrouped names the set options that group commit does not go with; Doris leaves it off without a word.
 func (o Options) ungrouped() (fields []string) {
-	for _, f := range []struct {
+	type option struct {
 		field string
 		on    bool
-	}{
+	}
+	options := []option{
 		{"partial_columns", o.Unique.PartialColumns},
 		{"unique_key_update_mode", o.Unique.UpdateMode == updateFixed || o.Unique.UpdateMode == updateFlexible},
 		{"partitions", len(o.Partitions) > 0},
 		{"temporary_partitions", len(o.TemporaryPartitions) > 0},
 		{"two_phase_commit", o.TwoPhaseCommit},
-	} {
+	}
+	if o.dialect() == encode.StarRocks { // the headers of loads that are merged only have to be equal
+		options = []option{{"skip_lines", o.SkipLines != 0}, {"two_phase_commit", o.TwoPhaseCommit}}
+	}
+	for _, f := range options {
 		if f.on {
 			fields = append(fields, f.field)
 		}

@@ -77,6 +77,8 @@ var classTable = []ClassRow{
 	text(Schema, "unknown column", "The columns setting names a column that the table does not have."),
 	text(Schema, "is in restore process", "The table is being restored from a backup."),
 
+	text(Schema, "primary key table support", "A partial update and a merge condition need a table with a primary key (StarRocks)."),
+
 	text(TooLarge, "exceed max size", "The body is larger than the server takes; make batches smaller."),
 	text(TooLarge, "exceed the max size", "The body is larger than the server takes; make batches smaller, or load JSON by line."),
 	text(TooLarge, "streaming_load_max_mb", "The body is larger than the BE's streaming_load_max_mb."),
@@ -85,6 +87,9 @@ var classTable = []ClassRow{
 	text(TooLarge, "[e-238]", "One load makes too many segments; make batches smaller."),
 
 	text(Capacity, "current running txns", "Too many transactions run in the database; load larger batches, less often."),
+	text(Capacity, "txn num per be", "Too many loads run at a BE (StarRocks); load larger batches, less often."),
+	text(Capacity, "http cuncurrent limit", "Too many loads run at a BE (StarRocks, enable_http_stream_load_limit); load larger batches, less often."),
+	text(Capacity, "too large compaction score", "Compaction is behind (StarRocks with shared data); load larger batches, less often."),
 	text(Capacity, "too many tablet versions", "Compaction is behind; load larger batches, less often."),
 	text(Capacity, "too many versions", "Compaction is behind; load larger batches, less often."),
 	text(Capacity, "[e-235]", "Compaction is behind; load larger batches, less often."),
@@ -93,6 +98,7 @@ var classTable = []ClassRow{
 	text(Capacity, "mem_limit_exceeded", "The server is short of memory."),
 	text(Capacity, "memory exceed", "The server is short of memory."),
 	text(Capacity, "memory limit", "The server is short of memory."),
+	text(Capacity, "memory of", "The server is short of memory (StarRocks)."),
 	text(Capacity, "too_many_tasks", "The server's load queue is full."),
 	text(Capacity, "disk_reach_capacity", "A disk of a BE is full."),
 	text(Capacity, "[e-232]", "A disk of a BE is full."),
@@ -102,11 +108,12 @@ var classTable = []ClassRow{
 	text(DataQuality, "too many filtered rows", "More rows were refused than max_filter_ratio allows; the error page shows which."),
 	text(DataQuality, "unqualified data", "A row does not fit the table; the error page shows which."),
 	text(DataQuality, "all partitions have no load data", "Every row was refused, or none was left to load."),
+	text(DataQuality, "primary key size exceed", "A row's primary key is longer than StarRocks allows."),
 	text(DataQuality, "no partition for this tuple", "A row belongs to a partition that does not exist."),
 	text(DataQuality, "data_quality_error", "Rows do not fit the table; the error page shows which."),
 	text(DataQuality, "parse json data", "A row could not be parsed."),
 
-	text(Auth, "access denied", "User, password or grants are wrong: the user needs LOAD on the table."),
+	text(Auth, "access denied", "User, password or grants are wrong: the user needs LOAD on the table, with StarRocks INSERT."),
 	text(Auth, "need auth information", "No user was sent, or something removed it on the way."),
 	text(Auth, "no valid basic authorization", "The BE got no user; something removed it on the way."),
 	text(Auth, "unauthorized", "User or password are wrong."),
@@ -115,6 +122,7 @@ var classTable = []ClassRow{
 
 	text(NotFound, "unknown database", "The database does not exist."),
 	text(NotFound, "unknown table", "The table does not exist."),
+	text(NotFound, "database[", "The database does not exist (StarRocks)."),
 	text(NotFound, "database not found", "The database does not exist."),
 	text(NotFound, "table not found", "The table does not exist."),
 	text(NotFound, "database is invalid", "The database does not exist."),
@@ -126,15 +134,24 @@ var classTable = []ClassRow{
 	text(Protocol, "compress data of json format", "This version of Doris reads no compressed JSON; from 3.0.5 on it does. Leave compression out, or load CSV."),
 	text(Protocol, "endpoint is null", "redirect_policy asks for an address that the BE does not have; give it one (tag.public_endpoint, tag.private_endpoint) or take another policy."),
 	text(Protocol, "unsupported compression", "This server does not know the compression."),
+	text(Protocol, "must be bool type", "A header has a value that is neither true nor false (StarRocks)."),
+	text(Protocol, "must be set positive", "A merge commit lacks a number; something removed a header on the way (StarRocks)."),
 	text(Protocol, "failed to inflate", "The compressed body was damaged on its way."),
 	text(Protocol, "decompress", "The compressed body was damaged on its way."),
 	text(Protocol, "unknown data format", "This server version does not know the format or the compression."),
+
+	text(Unavailable, "transaction status unknown", "A BE could not learn whether the FE has committed the load; it may be committed (StarRocks)."),
+	text(Unavailable, "call frontend service failed", "A BE could not reach the FE leader (StarRocks); the load may be committed all the same."),
 
 	text(Timeout, "timeout", "The load took longer than timeout allows, or the cluster is slow."),
 	text(Timeout, "timed out", "The load took longer than timeout allows, or the cluster is slow."),
 
 	text(Unavailable, "no backend", "No BE is alive, or none may take loads."),
 	text(Unavailable, "scannode backend", "No BE is alive, or none may take loads."),
+	text(Unavailable, "can't find node", "The BE that an FE chose is gone (StarRocks)."),
+	text(Unavailable, "shutting down", "A BE is shutting down (StarRocks)."),
+	text(Unavailable, "write is stopped", "A BE is shutting down (StarRocks)."),
+	text(Unavailable, "current fe is not", "The FE has no leader at the moment, or is not it (StarRocks)."),
 	text(Unavailable, "not ready", "The FE is starting."),
 	text(Unavailable, "fe master heartbeat", "The BE has not heard from the FE master yet."),
 	text(Unavailable, "replica num", "Too few replicas of a tablet are alive."),

@@ -83,6 +83,23 @@ var serverTexts = map[string]string{
 	"rpc":                             "[THRIFT_RPC_ERROR]Couldn't open transport for 10.0.0.1:9020",
 	"already stopped":                 "already stopped, skip waiting for close. cancelled/!eos: 1/1",
 	"cancelled":                       "[INTERNAL_ERROR]cancelled: sender is gone",
+
+	"primary key table support":    "Only primary key table support partial update",
+	"txn num per be":               "streamload txn num per be exceeds limit, be: 10001, limit: 100",
+	"http cuncurrent limit":        "Stream Load exceed http cuncurrent limit 8, please try again later",
+	"too large compaction score":   "Failed to load data into partition 10086, because of too large compaction score, current/limit: 2000/1000",
+	"memory of":                    "Memory of process exceed limit. Used: 1073741824, Limit: 1000000000",
+	"primary key size exceed":      "primary key size exceed the limit.",
+	"database[":                    "class com.starrocks.common.StarRocksException: Database[shp] does not exist.",
+	"must be bool type":            "Invalid parameter enable_merge_commit. The value must be bool type, but is yes",
+	"must be set positive":         "Batch write interval must be set positive, but is null",
+	"transaction status unknown":   "Commit transaction fail cause read timed out, Transaction status unknown, you can retry with same label.",
+	"call frontend service failed": "call frontend service failed, address=TNetworkAddress(10.0.0.1:9020), reason=No more data to read.",
+	"can't find node":              "class com.starrocks.common.DdlException: Can't find node id 10001",
+	"shutting down":                "Service is shutting down, please retry later!",
+	"write is stopped":             "Batch write is stopped",
+	"current fe is not":            "current fe is not master",
+
 	"coordinate be":                   "transaction [7] is already aborted. abort reason: coordinate BE is down",
 }
 
@@ -173,6 +190,11 @@ func TestClassify(t *testing.T) {
 		{"Success that is none", 200, `{"Status":"Success","Message":"timeout"}`, Protocol},
 		{"Success with an error status", 504, `{"Status":"Success","Message":"OK"}`, Timeout},
 		{"Publish Timeout with an error status", 500, `{"Status":"Publish Timeout","Message":"OK"}`, Unavailable},
+		{"StarRocks: Access denied of an FE", 401, `{"status":"FAILED","code":"1","msg":"Access denied; you need (at least one of) the INSERT privilege(s)"}`, Auth},
+		{"StarRocks: an FE that broke", 500, `{"status":"FAILED","code":"1","msg":"null","message":"null"}`, Unavailable},
+		{"StarRocks: no BE", 200, `{"Status":"FAILED","Message":"class com.starrocks.common.DdlException: No backend or compute node alive."}`, Unavailable},
+		{"StarRocks: too many versions", 200, `{"Status":"Fail","Message":"Failed to load data into tablet 10086, because of too many versions, current/limit: 1001/1000. You can reduce the loading job concurrency"}`, Capacity},
+		{"StarRocks: its limit of bytes is of size, not memory", 200, `{"Status":"Fail","Message":"body size 20 exceed limit: 10, . You can increase the limit by setting streaming_load_max_mb in be.conf."}`, TooLarge},
 		{"Fail with nothing to go by", 200, `{"Status":"Fail","Message":"OK"}`, Unknown},
 	} {
 		t.Run(test.name, func(t *testing.T) {

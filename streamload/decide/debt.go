@@ -14,6 +14,13 @@ import (
 // fence and nothing else, and a copy of it that arrives late can do nothing. So a label that is VISIBLE while no answer said that the
 // fence was committed is that of the rows. (A load of no rows in two phases is also how Doris' Flink connector probes a label,
 // DorisStreamLoad.java.)
+//
+// StarRocks takes no fence (Debt.NoFence). A load of no rows is an error there, "all partitions have no load data", and its transaction is
+// aborted (be stream_load_executor.cpp, empty_load_as_error). Its transaction interface does not help: a prepare or a commit without a load
+// before it is refused ("hasn't send any data yet"), one after a load of an empty body fails like a load of no rows, and both roll the
+// transaction back (transaction_stream_load.cpp). A transaction that is only begun does own its label, but for as long as it runs and no longer:
+// its timeout, the end of its BE or of the FE's leader aborts it, and then the label is free. To keep it running for days would also hold up
+// changes of the table's schema, which wait for transactions that began before. So nothing there makes a label VISIBLE but rows.
 
 // Debt is what is known of a label whose rows may be stored.
 type Debt struct {
@@ -22,6 +29,9 @@ type Debt struct {
 	// Stable is true for a label that a redelivery uses again. It must not be fenced: the next process would take the fence
 	// for the rows.
 	Stable bool
+	// NoFence is true for a label of servers that take no fence (StarRocks). It stays open until it is found committed, or aborted with
+	// every request answered.
+	NoFence bool
 	// Tainted is true when a commit under the label may be that of a load that was not whole; it never proves that the rows are stored.
 	Tainted bool
 	// TwoPhase is true when the load was to be stored in two phases: a transaction that waits for the second one is then ours, and
@@ -192,7 +202,7 @@ func (s Settlement) cancel() (Settlement, SettleAction) {
 }
 
 func (s Settlement) fence() (Settlement, SettleAction) {
-	if s.debt.Stable || s.fences >= settleFences {
+	if s.debt.Stable || s.debt.NoFence || s.fences >= settleFences {
 		return s.end(Unsettled)
 	}
 	wait := s.fences > 0

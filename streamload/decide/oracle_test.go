@@ -354,7 +354,7 @@ func (o *oracle) checkDone(evidence Evidence) error {
 	open := o.open()
 	var debt Debt
 	if open && !out.Committed {
-		debt = Debt{Unanswered: o.unanswered > 0, Stable: o.policy.StableLabel, Tainted: o.lied, TwoPhase: o.policy.TwoPhase}
+		debt = Debt{Unanswered: o.unanswered > 0, Stable: o.policy.StableLabel, Tainted: o.lied, TwoPhase: o.policy.TwoPhase, NoFence: o.policy.NoFence}
 	}
 	switch {
 	case o.act.Label != o.label:

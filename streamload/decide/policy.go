@@ -35,6 +35,8 @@ type Policy struct {
 	Unlabelled bool
 	// TwoPhase means that a load is stored in two phases: what "Success" says of a request is then that its transaction waits for our commit.
 	TwoPhase bool
+	// NoFence means that the servers cannot close a label for us, see Debt.NoFence.
+	NoFence bool
 	// Divisible means that the rows can also be sent in several smaller loads. A load that is too large is then not sent again as it is.
 	Divisible bool
 	// Joined means that the rows are those of several callers, who can be served one by one. A load that fails for what is in some rows is

@@ -48,6 +48,7 @@ func randomPolicy(s source) Policy {
 		FEs:         s.below(4),
 	}
 	p.TwoPhase = !p.Unlabelled && chance(s, 3)
+	p.NoFence = chance(s, 3)
 	p.Divisible, p.Joined = chance(s, 3), chance(s, 4)
 	p.Backoff.MaxElapsed = pick(s, 0, time.Second, 10*time.Second, time.Minute)
 	p.LabelPoll.MaxElapsed = pick(s, 0, 300*time.Millisecond, 2*time.Second, 5*time.Second)

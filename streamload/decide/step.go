@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"strings"
 	"time"
 
 	"github.com/dorisload/benthos-doris/streamload/internal/answer"
@@ -159,9 +160,9 @@ func (s State) attempted(ev Event) (State, Action) {
 	case a.Sent == NotSent:
 		s.refusals++
 		return s.resend(ev.Now, false)
-	case s.policy.Unlabelled && answeredFailure(a):
+	case s.policy.Unlabelled && answeredFailure(a) && !mergeOpen(a.Load.Message):
 		return s.resend(ev.Now, false)
-	case answeredFailure(a):
+	case answeredFailure(a) && !s.policy.Unlabelled:
 		// A BE that never began a transaction says so with transaction -1 (be stream_load_context.cpp), which is believed when
 		// the label's state does not say otherwise; any other failure has to be followed by ABORTED before it is.
 		s.unasked = true
@@ -205,6 +206,14 @@ func answeredFailure(a Attempt) bool {
 		return false
 	}
 	return a.Load.Word == answer.Failure || a.Load.Word == answer.LabelExists
+}
+
+// mergeOpen is true for what StarRocks says of a load that it merged with others and whose fate it does not know, or knows to be committed but
+// not visible (be isomorphic_batch_write.cpp): all with the word "Fail".
+func mergeOpen(message string) bool {
+	message = strings.ToLower(message)
+	return strings.Contains(message, "has not been published") || strings.Contains(message, "load status is unknown") ||
+		strings.Contains(message, "txn status: ")
 }
 
 // saysLabelExists is true for "Label Already Exists", and for a Fail whose text says the same.
@@ -386,7 +395,7 @@ func (s State) fail(r Reason) (State, Action) {
 	s.done = true
 	s.outcome = Outcome{Reason: r, Open: s.open()}
 	if s.open() {
-		s.outcome.Debt = Debt{Unanswered: s.unanswered > 0, Stable: s.policy.StableLabel, Tainted: s.tainted, TwoPhase: s.policy.TwoPhase}
+		s.outcome.Debt = Debt{Unanswered: s.unanswered > 0, Stable: s.policy.StableLabel, Tainted: s.tainted, TwoPhase: s.policy.TwoPhase, NoFence: s.policy.NoFence}
 	}
 	return s, s.finished()
 }

@@ -100,7 +100,7 @@ type Load struct {
 
 // timingKeys are the phases that a BE reports (stream_load_context.cpp).
 var timingKeys = []string{
-	"LoadTimeMs", "BeginTxnTimeMs", "StreamLoadPutTimeMs", "ReadDataTimeMs",
+	"LoadTimeMs", "BeginTxnTimeMs", "StreamLoadPutTimeMs", "StreamLoadPlanTimeMs", "ReadDataTimeMs",
 	"WriteDataTimeMs", "ReceiveDataTimeMs", "CommitAndPublishTimeMs",
 }
 

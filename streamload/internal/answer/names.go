@@ -8,7 +8,7 @@ import "unicode/utf8"
 var names = [...]string{
 	"Status", "Message", "msg", "code", "data", "state", "ExistingJobStatus", "Label", "TxnId", "TwoPhaseCommit", "GroupCommit", "Comment",
 	"NumberTotalRows", "NumberLoadedRows", "NumberFilteredRows", "NumberUnselectedRows", "LoadBytes", "ErrorURL", "FirstErrorMsg",
-	"LoadTimeMs", "BeginTxnTimeMs", "StreamLoadPutTimeMs", "ReadDataTimeMs", "WriteDataTimeMs", "ReceiveDataTimeMs", "CommitAndPublishTimeMs",
+	"LoadTimeMs", "BeginTxnTimeMs", "StreamLoadPutTimeMs", "StreamLoadPlanTimeMs", "ReadDataTimeMs", "WriteDataTimeMs", "ReceiveDataTimeMs", "CommitAndPublishTimeMs",
 }
 
 // spelling is a key as it is written, and its bit, which is the same in any letter case.

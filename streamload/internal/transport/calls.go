@@ -49,8 +49,15 @@ func (t *Transport) State(ctx context.Context, fe *url.URL, database, label stri
 }
 
 // Cancel asks one FE to abort the transaction of a label (Doris: CancelLoadAction.java). What came of it is to be seen in the label's state.
+//
+// StarRocks has the label in the path (CancelStreamLoad.java). Its own clients send it in the query, with another word in its place in the path; with
+// both it is the same label, whoever reads which.
 func (t *Transport) Cancel(ctx context.Context, fe *url.URL, database, label string) (Reply, error) {
-	return t.call(ctx, http.MethodPost, fe, []string{database, cancelCall}, label, nil)
+	call := []string{database, cancelCall}
+	if t.conf.StarRocks {
+		call = []string{database, label, cancelCall}
+	}
+	return t.call(ctx, http.MethodPost, fe, call, label, nil)
 }
 
 // CommitTxn commits the second phase of a transaction. It names the transaction and not the label, so a copy of it that comes late can

@@ -28,6 +28,8 @@ type Config struct {
 	AllowInsecureRedirect bool
 	// Redirects says how servers are reached to which others send us.
 	Redirects RedirectMap
+	// StarRocks says that the servers are those of StarRocks.
+	StarRocks bool
 	// ConnectTimeout bounds a dial, and a TLS handshake. Default 10 s.
 	ConnectTimeout time.Duration
 	// ContinueWait is how long a BE may take to ask for the body before it is sent unasked. Default 1 s.
