@@ -11,6 +11,7 @@ import (
 func (r *reader) options() streamload.Options {
 	p := r.parsed
 	o := streamload.Options{
+		Dialect:             read(r, p.FieldString, fieldDialect),
 		Format:              read(r, p.FieldString, fieldFormat),
 		ManyRows:            r.manyRows(),
 		StripOuterArray:     read(r, p.FieldBool, fieldStripOuterArray),
@@ -35,6 +36,7 @@ func (r *reader) options() streamload.Options {
 		StrictMode:          read(r, p.FieldBool, fieldStrictMode),
 		TwoPhaseCommit:      read(r, p.FieldBool, fieldTwoPhaseCommit),
 		GroupCommit:         read(r, p.FieldString, fieldGroupCommit),
+		MergeCommit:         streamload.MergeCommit{Interval: r.positive(fieldMergeCommitInterval), Parallel: r.atLeast(1, fieldMergeCommitParallel)},
 		RedirectPolicy:      read(r, p.FieldString, fieldRedirectPolicy),
 		Timezone:            read(r, p.FieldString, fieldTimezone),
 		ExecMemLimit:        int64(read(r, p.FieldInt, fieldExecMemLimit)),
@@ -46,7 +48,7 @@ func (r *reader) options() streamload.Options {
 		o.MaxFilterRatio = &ratio
 	}
 	byLine := read(r, p.FieldBool, fieldReadJSONByLine)
-	if o.Format == formatJSON && !byLine && !o.StripOuterArray {
+	if o.Dialect != streamload.DialectStarRocks && o.Format == formatJSON && !byLine && !o.StripOuterArray {
 		r.bad(fieldReadJSONByLine, "and strip_outer_array are both false: json needs one of them, or Doris takes the whole batch for one document")
 	}
 	return o

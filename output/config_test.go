@@ -181,6 +181,7 @@ tls: { enabled: true, skip_cert_verify: true }
 		RedirectMap: map[string]string{"10.0.0.1:8040": "be1:8040"},
 		Username:    "loader", Password: "pw", AllowInsecureRedirect: true,
 		Options: streamload.Options{
+			Dialect: "doris", MergeCommit: streamload.MergeCommit{Interval: time.Second, Parallel: 3},
 			Format: "json", Compression: "none", JSONPaths: `["$.a"]`, JSONRoot: "$.r", NumAsString: true, FuzzyParse: true, ColumnSeparator: ",", LineDelimiter: "\n",
 			Columns: []string{"a", "b"}, Where: "a > 1", MaxFilterRatio: &zero, StrictMode: true, Partitions: []string{"p"},
 			RedirectPolicy: "public", TemporaryPartitions: []string{}, Headers: map[string]string{"comment": "hi"}, GroupCommit: "off_mode", Timezone: "UTC", ExecMemLimit: 1000,

@@ -2,10 +2,19 @@ package output
 
 import (
 	"github.com/redpanda-data/benthos/v4/public/service"
+
+	"github.com/dorisload/benthos-doris/streamload"
 )
 
-func targetFields() []*service.ConfigField {
+func targetFields(dialect string) []*service.ConfigField {
 	return []*service.ConfigField{
+		service.NewStringAnnotatedEnumField(fieldDialect, map[string]string{
+			streamload.DialectDoris:     "Apache Doris.",
+			streamload.DialectStarRocks: "StarRocks, from 3.0 on. The output `starrocks_stream_load` is this one with that as the default.",
+		}).
+			Description("Whose servers are loaded into. Both ignore headers that they do not know, without a word, so fields that one of them lacks are refused with it.").
+			Default(dialect).
+			LintRule(dialectLint),
 		service.NewURLListField(fieldFEURLs).
 			Description("Addresses of the frontends (FE) with their HTTP port, for instance `http://fe1:8030`. An entry may hold several, separated by commas. Each load starts at a different one, and those that are down are passed over.").
 			Default([]any{}).
@@ -130,9 +139,19 @@ func loadFields() []*service.ConfigField {
 			groupCommitSync:  "Doris joins loads of several clients into one, and answers when that one is committed.",
 			groupCommitAsync: "Doris joins loads of several clients into one, and answers when the rows are in its write-ahead log.",
 		}).
-			Description("Let Doris join small loads into larger ones. **With it the labels are made by Doris**: when an answer is lost nobody can tell whether the rows are stored, and such messages are failed with that reason and may be stored twice if they are delivered again. Large batches without group commit are faster and safer.").
+			Description("Let Doris join small loads into larger ones. **With it the labels are made by Doris**: when an answer is lost nobody can tell whether the rows are stored, and such messages are failed with that reason and may be stored twice if they are delivered again. Large batches without group commit are faster and safer. StarRocks calls it merge commit, has it from 3.4 on, and only `sync_mode` can be used with it here: in its other mode it answers before anything is stored.").
 			Default("").
 			LintRule(groupCommitLint).
+			Advanced(),
+		service.NewStringField(fieldMergeCommitInterval).
+			Description("With `dialect: starrocks` and `group_commit: sync_mode`: for how long StarRocks collects loads before it commits them. It takes whole milliseconds.").
+			Default("1s").
+			LintRule(positiveLint(fieldMergeCommitInterval)).
+			Advanced(),
+		service.NewIntField(fieldMergeCommitParallel).
+			Description("With `dialect: starrocks` and `group_commit: sync_mode`: how many backends collect loads.").
+			Default(3).
+			LintRule(mergeCommitParallelLint).
 			Advanced(),
 		service.NewBoolField(fieldTwoPhaseCommit).
 			Description("Store each load in two phases: the rows are loaded, the counts that Doris gives are checked against what was sent, and only then the load is committed. What is counted wrong is aborted instead, and sent again. It costs a request more for each load.").

@@ -25,7 +25,7 @@ func uniqueFields() []*service.ConfigField {
 			Example("op = 'd'").
 			Advanced(),
 		service.NewStringField(fieldSequenceColumn).
-			Description("The column that decides between rows with the same key: the row with the greatest value stays, in whatever order they are loaded. A table with a unique key needs it where order matters, since loads run side by side and are sent again after failures.").
+			Description("The column that decides between rows with the same key: the row with the greatest value stays, in whatever order they are loaded. A table with a unique key needs it where order matters, since loads run side by side and are sent again after failures. With StarRocks it is the merge condition: a row is stored only where its value is not less than the one that is there.").
 			Default("").
 			Example("updated_at").
 			Advanced(),
@@ -35,7 +35,7 @@ func uniqueFields() []*service.ConfigField {
 			Example([]any{"__DORIS_DELETE_SIGN__"}).
 			Advanced(),
 		service.NewBoolField(fieldPartialColumns).
-			Description("Keep the other columns of a row that is there already. All rows have the same columns, among them all of the key, and `columns` names them, also with JSON: without it Doris replaces whole rows. Only for merge-on-write tables with a unique key.").
+			Description("Keep the other columns of a row that is there already. All rows have the same columns, among them all of the key, and `columns` names them, also with JSON: without it Doris replaces whole rows. Only for merge-on-write tables with a unique key; with StarRocks, for tables with a primary key.").
 			Default(false).
 			Advanced(),
 		service.NewStringAnnotatedEnumField(fieldUpdateMode, map[string]string{
@@ -57,6 +57,16 @@ func uniqueFields() []*service.ConfigField {
 			Default("").
 			LintRule(newKeyBehaviorLint).
 			Advanced(),
+		service.NewStringAnnotatedEnumField(fieldPartialUpdateMode, map[string]string{
+			"":       "The same as row.",
+			"row":    "For many columns of few rows.",
+			"column": "For few columns of many rows.",
+			"auto":   "StarRocks chooses.",
+		}).
+			Description("How StarRocks does a partial update, see `partial_columns`.").
+			Default("").
+			LintRule(partialUpdateModeLint).
+			Advanced(),
 	}
 }
 
@@ -70,5 +80,7 @@ func (r *reader) uniqueKey() streamload.UniqueKey {
 		PartialColumns: read(r, p.FieldBool, fieldPartialColumns),
 		UpdateMode:     read(r, p.FieldString, fieldUpdateMode),
 		NewKeyBehavior: read(r, p.FieldString, fieldNewKeyBehavior),
+
+		PartialUpdateMode: read(r, p.FieldString, fieldPartialUpdateMode),
 	}
 }

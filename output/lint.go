@@ -10,6 +10,18 @@ const (
   [ "message_rows is %v; it must be one or many".format(this.string()) ]
 }`
 
+	dialectLint = `root = if ![ "doris", "starrocks" ].contains(this) {
+  [ "dialect is %v; it must be doris or starrocks".format(this.string()) ]
+}`
+
+	partialUpdateModeLint = `root = if ![ "", "row", "column", "auto" ].contains(this) {
+  [ "partial_update_mode is %v; it must be row, column or auto".format(this.string()) ]
+}`
+
+	mergeCommitParallelLint = `root = if this.type() == "number" && this < 1 {
+  [ "merge_commit_parallel is %v; it must be at least 1".format(this.string()) ]
+}`
+
 	encloseLint = `root = if this.type() == "string" && this != "" && !this.re_match("^[!-/:-@\\[-` + "`" + `{-~]$") {
   [ "enclose is %v; it must be one character of ASCII that is no letter, digit, space or control character".format(this.quote()) ]
 }`
@@ -85,7 +97,8 @@ const (
 
 // specLint holds the lints that look at several fields. Defaults are filled in when it runs. Each rule is on its own: one that cannot be
 // evaluated, because some field has a wrong type, must not hide the others.
-const specLint = `
+var specLint = dialectLists() + `
+let doris = this.dialect != "starrocks"
 let delimited = [ "csv", "csv_with_names", "csv_with_names_and_types" ].contains(this.format)
 let json = this.format == "json"
 let files = [ "parquet", "orc", "arrow" ].contains(this.format)
@@ -137,7 +150,7 @@ root = [
   if this.fe_urls.or([]).length() == 0 && this.url.or("") == "" {
     "fe_urls is empty: at least one FE address is needed, for instance http://localhost:8030"
   },
-  if $json && this.read_json_by_line == false && this.strip_outer_array == false {
+  if $doris && $json && this.read_json_by_line == false && this.strip_outer_array == false {
     "read_json_by_line and strip_outer_array are both false: json needs one of them, or Doris takes the whole batch for one document"
   },
   if ($delimited || $files) && $json_only.length() > 0 {
@@ -167,10 +180,10 @@ root = [
   if $compressed && $files {
     "compression is %v, and files of format %v have their own compression inside: servers take no other around them".format(this.compression, this.format)
   },
-  if this.compression == "zstd" && !$files {
+  if $doris && this.compression == "zstd" && !$files {
     "compression is zstd, which Doris does not read; use gzip, lz4, deflate or bzip2"
   },
-  if $compressed && $json && this.strip_outer_array == true {
+  if $doris && $compressed && $json && this.strip_outer_array == true {
     "compression is %v, and Doris decompresses JSON only when it reads it by line: it cannot be used with strip_outer_array".format(this.compression)
   },
   if !$compressed && this.compression_level > 0 {
@@ -182,7 +195,22 @@ root = [
   if this.partitions.or([]).length() > 0 && this.temporary_partitions.or([]).length() > 0 {
     "partitions and temporary_partitions cannot both be set"
   },
-  if $grouped && $not_grouped.length() > 0 {
+  if !$doris && $grouped && this.skip_lines.or(0) != 0 {
+    "group_commit %v cannot be used with skip_lines: loads that are merged cannot have it".format(this.group_commit)
+  },
+  if !$doris && this.group_commit == "async_mode" {
+    "group_commit is async_mode, with which StarRocks answers before anything is stored, so that acknowledged rows could be lost: use sync_mode"
+  },
+  if !$doris && ($files || $delimited && this.format != "csv") {
+    "format is %v, which StarRocks does not load: it reads json and csv".format(this.format)
+  },
+  if !$doris && this.partial_columns == true && this.columns.or([]).length() == 0 {
+    "partial_columns needs columns with dialect starrocks: it names those that the rows have, among them all of the key"
+  },
+  if !$doris && this.partial_update_mode.or("") != "" && this.partial_columns != true {
+    "partial_update_mode is only for a partial update: set partial_columns"
+  },
+  if $doris && $grouped && $not_grouped.length() > 0 {
     "group_commit %v cannot be used with %v: Doris would leave group commit off without a word".format(this.group_commit, $not_grouped.join(", "))
   },
   if this.merge_type == "MERGE" && this.delete.or("") == "" {
@@ -221,5 +249,5 @@ root = [
   if (this.batching.count.or(0) > 1 || this.batching.byte_size.or(0) > 0) && this.batching.period.or("") == "" {
     "batching has no period: the last messages wait for a batch that never fills, and a pipeline whose input ends does not; set one, for instance period: 1s"
   },
-].filter(text -> text != null)
+].filter(text -> text != null).concat($unknown)
 `

@@ -4,19 +4,33 @@ import (
 	"github.com/redpanda-data/benthos/v4/public/service"
 )
 
-// Name is what the output is called in a config.
-const Name = "doris_stream_load"
+// Name is what the output is called in a config. Under StarRocksName it is the same, but its dialect is that of StarRocks unless the config says
+// otherwise.
+const (
+	Name          = "doris_stream_load"
+	StarRocksName = "starrocks_stream_load"
+)
 
 func init() {
-	if err := Register(service.GlobalEnvironment(), Name); err != nil {
-		panic(err) // the spec of this package itself is broken
+	for _, name := range []string{Name, StarRocksName} {
+		if err := Register(service.GlobalEnvironment(), name); err != nil {
+			panic(err) // the spec of this package itself is broken
+		}
 	}
 }
 
 // Register adds the output to an environment under a name: lower case letters, digits and single underscores. An output that
 // has the name already is replaced without a word.
 func Register(env *service.Environment, name string) error {
-	return env.RegisterBatchOutput(name, Spec(), New)
+	return env.RegisterBatchOutput(name, SpecFor(name), New)
+}
+
+// SpecFor is StarRocksSpec for StarRocksName, and Spec for any other name.
+func SpecFor(name string) *service.ConfigSpec {
+	if name == StarRocksName {
+		return StarRocksSpec()
+	}
+	return Spec()
 }
 
 // New makes the output from a config that was parsed with Spec; it is what Register gives to Benthos. It returns how to batch, and how many

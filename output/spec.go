@@ -2,10 +2,13 @@ package output
 
 import (
 	"github.com/redpanda-data/benthos/v4/public/service"
+
+	"github.com/dorisload/benthos-doris/streamload"
 )
 
 // The fields of the config.
 const (
+	fieldDialect               = "dialect"
 	fieldFEURLs                = "fe_urls"
 	fieldURL                   = "url"
 	fieldDatabase              = "database"
@@ -53,8 +56,11 @@ const (
 	fieldPartialColumns        = "partial_columns"
 	fieldUpdateMode            = "unique_key_update_mode"
 	fieldNewKeyBehavior        = "partial_update_new_key_behavior"
+	fieldPartialUpdateMode     = "partial_update_mode"
 	fieldHeaders               = "headers"
 	fieldGroupCommit           = "group_commit"
+	fieldMergeCommitInterval   = "merge_commit_interval"
+	fieldMergeCommitParallel   = "merge_commit_parallel"
 	fieldTwoPhaseCommit        = "two_phase_commit"
 	fieldLabelPrefix           = "label_prefix"
 	fieldLabel                 = "label"
@@ -99,22 +105,37 @@ const (
 
 // Spec describes the config of the output: every field with its default, and the lints.
 func Spec() *service.ConfigSpec {
-	spec := service.NewConfigSpec().
-		Beta().
-		Categories("Services").
+	spec := specOf(streamload.DialectDoris).
 		Summary("Loads messages into Apache Doris by Stream Load, each row once where that is possible.").
-		Description(description).
-		LintRule(specLint)
-	for _, group := range [][]*service.ConfigField{
-		targetFields(), connectionFields(), formatFields(), loadFields(), uniqueFields(), labelFields(), paceFields(), {progressField()},
-	} {
-		spec = spec.Fields(group...)
-	}
+		Description(description)
 	for _, e := range examples {
 		spec = spec.Example(e.title, e.summary, e.config)
 	}
 	return spec
 }
+
+// StarRocksSpec is Spec with the other dialect as its default.
+func StarRocksSpec() *service.ConfigSpec {
+	return specOf(streamload.DialectStarRocks).
+		Summary("Loads messages into StarRocks by Stream Load, each row once where that is possible.").
+		Description(starRocksDescription)
+}
+
+func specOf(dialect string) *service.ConfigSpec {
+	spec := service.NewConfigSpec().
+		Beta().
+		Categories("Services").
+		LintRule(specLint)
+	for _, group := range [][]*service.ConfigField{
+		targetFields(dialect), connectionFields(), formatFields(), loadFields(), uniqueFields(), labelFields(), paceFields(), {progressField()},
+	} {
+		spec = spec.Fields(group...)
+	}
+	return spec
+}
+
+const starRocksDescription = `
+The same output as ` + "`doris_stream_load`" + `, with ` + "`dialect: starrocks`" + ` as the default. The fields have the same names and meanings; those that StarRocks does not have are refused.`
 
 const description = `
 A message is one row: a JSON object whose keys are column names or, with ` + "`format: csv`" + `, one line of CSV; or it is many such lines (` + "`message_rows`" + `). A message is

@@ -182,7 +182,7 @@ func (f *found) read(component string) error {
 	if err != nil {
 		return err
 	}
-	parsed, err := output.Spec().ParseYAML(string(fields), service.GlobalEnvironment())
+	parsed, err := output.SpecFor(f.name).ParseYAML(string(fields), service.GlobalEnvironment())
 	if err != nil {
 		return err
 	}

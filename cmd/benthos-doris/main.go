@@ -1,5 +1,5 @@
-// Command benthos-doris is Benthos with the output doris_stream_load in it,
-// beside the generic components of Benthos (inputs and outputs for HTTP, files,
+// Command benthos-doris is Benthos with the output doris_stream_load, also
+// called starrocks_stream_load, in it, beside the generic components of Benthos (inputs and outputs for HTTP, files,
 // sockets and subprocesses, all processors) and metrics for Prometheus. Run it
 // without arguments to see its commands.
 package main
@@ -18,7 +18,7 @@ import (
 )
 
 // outputNames are the names under which the output is registered.
-var outputNames = []string{output.Name}
+var outputNames = []string{output.Name, output.StarRocksName}
 
 const documentationURL = "https://github.com/dorisload/benthos-doris"
 

@@ -100,7 +100,7 @@ var serverTexts = map[string]string{
 	"write is stopped":             "Batch write is stopped",
 	"current fe is not":            "current fe is not master",
 
-	"coordinate be":                   "transaction [7] is already aborted. abort reason: coordinate BE is down",
+	"coordinate be": "transaction [7] is already aborted. abort reason: coordinate BE is down",
 }
 
 // rowOf is the first row of the table that a server's text comes to.
