@@ -204,9 +204,6 @@ root = [
   if !$doris && ($files || $delimited && this.format != "csv") {
     "format is %v, which StarRocks does not load: it reads json and csv".format(this.format)
   },
-  if !$doris && this.partial_columns == true && this.columns.or([]).length() == 0 {
-    "partial_columns needs columns with dialect starrocks: it names those that the rows have, among them all of the key"
-  },
   if !$doris && this.partial_update_mode.or("") != "" && this.partial_columns != true {
     "partial_update_mode is only for a partial update: set partial_columns"
   },
@@ -223,7 +220,7 @@ root = [
     "hidden_columns is not read when columns is set: name them in columns, and leave hidden_columns out"
   },
   if (this.partial_columns == true || this.unique_key_update_mode.or("") == "UPDATE_FIXED_COLUMNS") && this.columns.or([]).length() == 0 {
-    "columns is not set: a partial update takes its columns from it, and without it Doris replaces whole rows, or refuses the load"
+    "columns is not set: a partial update takes its columns from it, and without it the server replaces whole rows, or refuses the load"
   },
   if this.partial_columns == true && this.unique_key_update_mode.or("") != "" {
     "partial_columns is not read when unique_key_update_mode is set: leave it out"

@@ -38,7 +38,7 @@ func TestFieldsOfTheOtherDialect(t *testing.T) {
 		},
 		{"starrocks", "redirect_policy: public", []string{"redirect_policy" + inStarRocks + "use redirect_map or be_urls"}},
 		{"starrocks", "partial_columns: true\ncolumns: [ a ]\npartial_update_mode: column", nil},
-		{"starrocks", "partial_columns: true", []string{"partial_columns needs columns with dialect starrocks: it names those that the rows have, among them all of the key"}},
+		{"starrocks", "partial_columns: true", []string{"columns is not set: a partial update takes its columns from it, and without it the server replaces whole rows, or refuses the load"}},
 		{"starrocks", "partial_update_mode: row", []string{"partial_update_mode is only for a partial update: set partial_columns"}},
 		{"starrocks", "group_commit: sync_mode\nmerge_commit_interval: 50ms\nmerge_commit_parallel: 1", nil},
 		{"starrocks", "merge_commit_interval: 0s", []string{"merge_commit_interval is 0s; it must be more than 0"}},

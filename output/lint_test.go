@@ -122,7 +122,7 @@ func TestLints(t *testing.T) {
 		{"new keys of a partial update", "partial_columns: true\ncolumns: [ id, a ]\npartial_update_new_key_behavior: ERROR", nil},
 		{
 			"a partial update of columns that are not named", "partial_columns: true",
-			[]string{"columns is not set: a partial update takes its columns from it, and without it Doris replaces whole rows, or refuses the load"},
+			[]string{"columns is not set: a partial update takes its columns from it, and without it the server replaces whole rows, or refuses the load"},
 		},
 		{
 			"flexible with what it cannot have", "unique_key_update_mode: UPDATE_FLEXIBLE_COLUMNS\nsequence_column: at\nwhere: a > 1",

@@ -169,8 +169,6 @@ func (o Options) validateDialect(bad func(string, string, ...any)) {
 		bad("partial_update_mode", "is %q; it must be row, column or auto", u.PartialUpdateMode)
 	case u.PartialUpdateMode != "" && !u.PartialColumns:
 		bad("partial_update_mode", "is only for a partial update: set partial_columns")
-	case u.PartialColumns && len(o.Columns) == 0:
-		bad("partial_columns", "needs columns with dialect starrocks: it names those that the rows have, among them all of the key")
 	}
 	if o.GroupCommit == "async_mode" {
 		bad("group_commit", "is async_mode, with which StarRocks answers before anything is stored, so that acknowledged rows could be lost: use sync_mode")

@@ -80,7 +80,7 @@ func (u UniqueKey) validate(o Options, bad func(string, string, ...any)) {
 		bad("partial_columns", "is not read when unique_key_update_mode is set: leave it out")
 	}
 	if (u.PartialColumns || u.UpdateMode == updateFixed) && len(o.Columns) == 0 {
-		bad("columns", "is not set: a partial update takes its columns from it, and without it Doris replaces whole rows, or refuses the load")
+		bad("columns", "is not set: a partial update takes its columns from it, and without it the server replaces whole rows, or refuses the load")
 	}
 	if u.NewKeyBehavior != "" && !u.partial() {
 		bad("partial_update_new_key_behavior", "is only for a partial update: set partial_columns or unique_key_update_mode")

@@ -67,6 +67,7 @@ func run(t *testing.T, stdin string, env []string, args ...string) (string, erro
 // pipeline is an example and what it does.
 type pipeline struct {
 	config string
+	server emulator.Dialect
 	tables func(t *testing.T) []emulator.Table
 	files  map[string]string // contents, by the environment variable that names the file
 	stdin  string
@@ -182,6 +183,14 @@ null
 		},
 	},
 	{
+		config: "starrocks.yaml",
+		server: emulator.StarRocks,
+		tables: declared(emulator.Table{Database: "shop", Name: "orders", Model: emulator.Primary, Keys: []string{"id"}, Columns: []emulator.Column{
+			{Name: "id", Type: "BIGINT", NotNull: true}, column("note", "VARCHAR(64)"),
+		}}),
+		want: map[string][]string{"shop.orders": {`{"id":1,"note":"two books"}`, `{"id":3,"note":"a chair"}`}},
+	},
+	{
 		config: "go-test-events.yaml",
 		tables: func(t *testing.T) []emulator.Table {
 			tables, err := emulator.ReadTables(root + "/resources/go_test_events.tables.yaml")
@@ -207,8 +216,9 @@ func TestPipelines(t *testing.T) {
 		t.Run(p.config, func(t *testing.T) {
 			t.Parallel()
 			cluster := emulator.New(t, emulator.Options{
-				Tables: p.tables(t),
-				Users:  []emulator.User{{Name: user, Password: password, Load: []string{"*"}}},
+				Dialect: p.server,
+				Tables:  p.tables(t),
+				Users:   []emulator.User{{Name: user, Password: password, Load: []string{"*"}}},
 			})
 			dir := t.TempDir()
 			env := []string{"DORIS_FE=" + cluster.FEURL(), "DORIS_USER=" + user, "DORIS_PASSWORD=" + password}
