@@ -267,7 +267,7 @@ func TestStarRocksOpenLoadThatWasStored(t *testing.T) {
 	c.Inject(emulator.Fault{At: emulator.BEAnswer, Do: emulator.Reset, Times: 1})
 	c.Inject(emulator.Fault{At: emulator.StateQuery, Do: emulator.Fail, Message: "busy"})
 	_, err := client.Load(within(t, ended), batch(5))
-	unresolved(t, err)
+	_ = unresolved(t, err)
 	c.ClearFaults()
 	r, err := client.Load(within(t, ended), batch(5))
 	require.NoError(t, err)
