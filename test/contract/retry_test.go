@@ -202,7 +202,7 @@ func TestElapsedTimeBoundsTheResends(t *testing.T) {
 			t.Parallel()
 			c := with(t, fault)
 			client, _ := c.client(retries(1_000_000), func(conf *streamload.Config) {
-				conf.Backoff.MaxElapsed = 60 * time.Millisecond
+				conf.Backoff.MaxElapsed = time.Second
 			})
 			report, err := client.Load(within(t, ended), batch(5))
 			e := failed(t, err)
