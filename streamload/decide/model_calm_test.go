@@ -98,7 +98,7 @@ func (p *peace) still(d doris) doris {
 	case arrive:
 		for moved := true; moved; {
 			moved = false
-			d.ticks(p.onePhase, func(next doris, _ bool, what string) {
+			d.ticks(p.phases(), func(next doris, _ bool, what string) {
 				if !moved && (what == lateLoad || what == lateFence || what == lateEnd || what == lateCommit) {
 					d, moved = next.normal(), true
 				}
@@ -115,7 +115,7 @@ func (p *peace) calmDelivery(c client, d doris, take func(node)) {
 	}
 	s := d.slots[0].state
 	switch {
-	case c.state.cancelled && (c.act.Kind != AskState || c.act.After > 0):
+	case c.state.cancelled && (c.act.Kind == Send || c.act.After > 0):
 		tell(Event{Kind: Interrupted})
 	case c.act.Kind == AskState:
 		ev := Event{Kind: Polled, Poll: Poll{State: s}}
@@ -125,16 +125,21 @@ func (p *peace) calmDelivery(c client, d doris, take func(node)) {
 		tell(ev)
 	case c.act.Kind == CancelLabel:
 		if s == answer.StatePrepare || s == answer.StatePrecommitted {
+			c = c.withoutTxn()
 			d.end(0, answer.StateAborted)
 		}
 		tell(Event{Kind: LabelCancelled})
+	case c.act.Kind == CommitTxn:
+		var l answer.Load
+		d, l = d.calmCommit(c.act.Txn)
+		tell(Event{Kind: TxnCommitted, Commit: l})
 	case d.wait == doomed && d.twin, d.wait == doubled && !d.slots[0].free():
 		tell(Event{Kind: Attempted, Attempt: noAnswer})
 	case d.wait == doomed:
 		tell(Event{Kind: Attempted, Attempt: answered(200, says(answer.Failure, 7))})
 	case d.wait == underway || d.begin(0, theRows, waited):
-		d.finish(0, true)
-		tell(Event{Kind: Attempted, Attempt: answered(200, says(answer.Success, 7))})
+		d.finish(0, p.phases())
+		tell(Event{Kind: Attempted, Attempt: answered(200, says(answer.Success, txnHere))})
 	default:
 		tell(Event{Kind: Attempted, Attempt: answered(200, d.slots[0].taken()[0])})
 	}
@@ -149,7 +154,7 @@ func (p *peace) calmSettling(c client, d doris, take func(node)) {
 	case SettleCancel:
 		if s == answer.StatePrepare || s == answer.StatePrecommitted {
 			d.end(0, answer.StateAborted)
-			c = c.withoutFence()
+			c = c.withoutTxn()
 		}
 		tell(SettleEvent{Kind: SettleCancelled})
 	case SettleFence:
@@ -157,22 +162,28 @@ func (p *peace) calmSettling(c client, d doris, take func(node)) {
 		switch {
 		case d.wait == doomed:
 		case d.wait == underway || d.begin(0, theFence, waited):
-			d.finish(0, p.onePhase)
-			a.Load = says(answer.Success, fenceHere)
+			d.finish(0, p.phases())
+			a.Load = says(answer.Success, txnHere)
 		default:
 			a.Load = d.slots[0].taken()[0]
 		}
 		tell(SettleEvent{Kind: SettleFenced, Attempt: a})
 	default:
-		l := says(answer.Success, 0)
-		switch {
-		case c.todo.Txn == fenceGone:
-			l = answer.Load{Readable: true, Word: answer.Failure, Message: fmt.Sprintf("transaction [%d] is already aborted", c.todo.Txn)}
-		case s == answer.StateCommitted:
-			l = answer.Load{Readable: true, Word: answer.Failure, Message: fmt.Sprintf("transaction [%d] is already visible, not pre-committed.", c.todo.Txn)}
-		default:
-			d.slots[0].state = answer.StateCommitted
-		}
+		var l answer.Load
+		d, l = d.calmCommit(c.todo.Txn)
 		tell(SettleEvent{Kind: SettleCommitted, Commit: l})
+	}
+}
+
+// calmCommit commits a transaction, and says what came of it.
+func (d doris) calmCommit(txn int64) (doris, answer.Load) {
+	switch {
+	case txn == txnGone:
+		return d, answer.Load{Readable: true, Word: answer.Failure, Message: fmt.Sprintf("transaction [%d] is already aborted", txn)}
+	case d.slots[0].state == answer.StateCommitted:
+		return d, answer.Load{Readable: true, Word: answer.Failure, Message: fmt.Sprintf("transaction [%d] is already visible, not pre-committed.", txn)}
+	default:
+		d.commit(0)
+		return d, says(answer.Success, 0)
 	}
 }

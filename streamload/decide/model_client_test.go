@@ -37,6 +37,8 @@ type bounds struct {
 	hollows bool // a begin may arrive without a body ever to follow
 	empties bool // a server or proxy may claim a success for a body that it did not take
 	cancels bool // the caller may cancel
+	// twoPhase stores the rows in two phases. What waits for its second phase can be committed by a request that is late.
+	twoPhase bool
 }
 
 // The model has three times: soon, when a series of polls is over, and when the delivery is.
@@ -48,7 +50,7 @@ const (
 
 func (b bounds) policy() Policy {
 	return Policy{
-		MaxRetries: b.retries, StableLabel: b.stable, FEs: 1,
+		MaxRetries: b.retries, StableLabel: b.stable, TwoPhase: b.twoPhase, FEs: 1,
 		Backoff:   Backoff{Initial: 1, Max: 1, MaxElapsed: 10 * time.Hour},
 		LabelPoll: Backoff{Initial: 1, Max: 1, MaxElapsed: time.Hour},
 	}
@@ -71,21 +73,24 @@ type client struct {
 	todo   SettleAction
 }
 
-// The transactions of fences have two numbers: one that is the current transaction of the label, and any that is gone.
+// Transactions that wait for their second phase have two numbers: one that is the current transaction of the label, and any that is gone.
 const (
-	fenceHere int64 = 1
-	fenceGone int64 = 2
+	txnHere int64 = 1
+	txnGone int64 = 2
 )
 
-// withoutFence is the client after its fence's transaction was aborted.
-func (c client) withoutFence() client {
-	for _, txn := range []*int64{&c.settle.debt.FenceTxn, &c.todo.Debt.FenceTxn, &c.todo.Txn} {
-		if *txn == fenceHere {
-			*txn = fenceGone
+// withoutTxn is the client after the transaction that it knows was aborted.
+func (c client) withoutTxn() client {
+	for _, txn := range []*int64{&c.state.txn, &c.act.Txn, &c.settle.debt.FenceTxn, &c.todo.Debt.FenceTxn, &c.todo.Txn} {
+		if *txn == txnHere {
+			*txn = txnGone
 		}
 	}
 	return c
 }
+
+// phases says which requests the model's client makes in two phases.
+func (m *model) phases() phases { return phases{rows: m.twoPhase, fence: !m.onePhase} }
 
 // node is a state of the whole.
 type node struct {
@@ -192,7 +197,7 @@ func (m *model) leaves(d doris, why string) {
 	switch {
 	case d.stored > 0:
 		m.fail("%s, but the rows are stored", why)
-	case d.slots[0].alive() && !m.harm:
+	case d.slots[0].storable(m.twoPhase) && !m.harm:
 		m.fail("%s, but rows could still land under the label before", why)
 	}
 }

@@ -77,7 +77,16 @@ func (s slot) free() bool { return s.state == answer.StateUnknown || s.state == 
 
 // alive is true while rows of a late request can still land under the label.
 func (s slot) alive() bool {
-	return s.state != answer.StateCommitted && (s.rows > 0 || s.runner != nobody && s.holds == theRows)
+	return s.state != answer.StateCommitted && (s.rows > 0 || s.holds == theRows && (s.runner != nobody || s.commit))
+}
+
+// storable is true while something that was sent can still store the rows under the label. In two phases a late load cannot: what waits for its
+// second phase is committed by its number, which nobody has sent.
+func (s slot) storable(twoPhase bool) bool {
+	if twoPhase {
+		return s.commit && s.holds == theRows
+	}
+	return s.alive()
 }
 
 func (d doris) inFlight() int {
@@ -98,14 +107,25 @@ func (d *doris) begin(i int, h holder, r runner) bool {
 	return true
 }
 
-// finish is the end of a request that runs: one phase is committed, a fence only prepared for that.
-func (d *doris) finish(i int, onePhase bool) {
+// phases says which requests are in two phases.
+type phases struct {
+	rows, fence bool
+}
+
+// finish is the end of a request that runs: one phase is committed, of two the first is only prepared for that.
+func (d *doris) finish(i int, two phases) {
 	s := &d.slots[i]
 	s.runner = nobody
-	if s.holds == theFence && !onePhase {
+	if s.holds == theFence && two.fence || s.holds != theFence && two.rows {
 		s.state = answer.StatePrecommitted
 		return
 	}
+	d.commit(i)
+}
+
+// commit makes what a label holds visible.
+func (d *doris) commit(i int) {
+	s := &d.slots[i]
 	s.state = answer.StateCommitted
 	if s.holds == theRows {
 		d.stored++
@@ -141,16 +161,23 @@ func (d doris) normal() doris {
 		if i == 0 {
 			continue
 		}
-		s.fences, s.commit = 0, false
+		s.fences, s.commit = 0, s.commit && s.holds == theRows
 		if !s.alive() {
 			*s = slot{state: answer.StateUnknown}
 		}
 	}
 	old := d.slots[1:]
 	slices.SortFunc(old, func(a, b slot) int {
-		return cmp.Or(cmp.Compare(b.rows, a.rows), cmp.Compare(b.runner, a.runner), cmp.Compare(a.state, b.state), cmp.Compare(a.holds, b.holds))
+		return cmp.Or(cmp.Compare(b.rows, a.rows), cmp.Compare(b.runner, a.runner), cmp.Compare(bit(b.commit), bit(a.commit)), cmp.Compare(a.state, b.state), cmp.Compare(a.holds, b.holds))
 	})
 	return d
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // What late requests do.
@@ -161,9 +188,9 @@ const (
 	lateCommit = "the late second phase is done"
 )
 
-// ticks are the things that happen by themselves: late requests move, transactions are taken away. fenceGone is true when a
+// ticks are the things that happen by themselves: late requests move, transactions are taken away. txnGone is true when a
 // transaction of the current label that had been prepared for its commit is among the latter.
-func (d doris) ticks(onePhase bool, emit func(next doris, fenceGone bool, what string)) {
+func (d doris) ticks(two phases, emit func(next doris, txnGone bool, what string)) {
 	for i, s := range d.slots {
 		if s.rows > 0 {
 			next := d
@@ -179,22 +206,22 @@ func (d doris) ticks(onePhase bool, emit func(next doris, fenceGone bool, what s
 		}
 		if s.runner == unwaited {
 			next := d
-			next.finish(i, onePhase)
+			next.finish(i, two)
 			emit(next, false, lateEnd)
 		}
 		if s.commit {
 			next := d
-			next.slots[i].state = answer.StateCommitted
+			next.commit(i)
 			emit(next, false, lateCommit)
 		}
 		if s.state == answer.StatePrepare || s.state == answer.StatePrecommitted {
 			next := d
 			next.end(i, answer.StateAborted)
-			fenceGone := i == 0 && s.state == answer.StatePrecommitted
-			emit(next, fenceGone, "the server aborts")
+			txnGone := i == 0 && s.state == answer.StatePrecommitted
+			emit(next, txnGone, "the server aborts")
 			next = d
 			next.end(i, answer.StateUnknown)
-			emit(next, fenceGone, "a new master has forgotten the transaction")
+			emit(next, txnGone, "a new master has forgotten the transaction")
 		}
 	}
 }

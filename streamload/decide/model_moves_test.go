@@ -9,10 +9,10 @@ import (
 // next is everything that can happen in a node.
 func (m *model) next(n node, emit func(next node, what string)) {
 	c, d := m.clients[n.client], n.doris
-	d.ticks(m.onePhase, func(next doris, fenceLost bool, what string) {
+	d.ticks(m.phases(), func(next doris, txnLost bool, what string) {
 		told := c
-		if fenceLost {
-			told = c.withoutFence()
+		if txnLost {
+			told = c.withoutTxn()
 		}
 		emit(m.node(told, next), what)
 	})
@@ -29,7 +29,7 @@ func (m *model) next(n node, emit func(next node, what string)) {
 }
 
 func (m *model) deliverMoves(c client, d doris, as func(string) func(node)) {
-	atOnce := c.act.Kind == AskState && c.act.After == 0
+	atOnce := c.act.Kind != Send && c.act.After == 0
 	if d.wait == unbegun && !atOnce && (m.cancels || c.state.cancelled) {
 		m.told(c, d, Event{Kind: Interrupted, Cancelled: true}, as("the caller cancels"))
 	}
@@ -54,9 +54,14 @@ func (m *model) deliverMoves(c client, d doris, as func(string) func(node)) {
 	case CancelLabel:
 		m.event(c, d, Event{Kind: LabelCancelled}, as("the cancellation is lost"))
 		if s := d.slots[0].state; s == answer.StatePrepare || s == answer.StatePrecommitted {
+			c = c.withoutTxn()
 			d.end(0, answer.StateAborted)
 			m.event(c, d, Event{Kind: LabelCancelled}, as("the label is cancelled"))
 		}
+	case CommitTxn:
+		m.commitMoves(c.act.Txn, d, func(next doris, l answer.Load, what string) {
+			m.event(c, next, Event{Kind: TxnCommitted, Commit: l}, as(what))
+		})
 	}
 }
 
@@ -82,7 +87,7 @@ func (m *model) unsentMoves(c client, d doris, as func(string) func(node)) {
 		m.attempted(c, d, refusal(says(answer.Success, 0)), as("a success is claimed for nothing"))
 		next := d
 		next.begin(0, noRows, nobody)
-		next.finish(0, true)
+		next.finish(0, m.phases())
 		m.attempted(c, next, refusal(says(answer.Success, 7)), as("a load of no rows is committed, a success is claimed"))
 	}
 }
@@ -157,18 +162,29 @@ func (m *model) runMoves(c client, d doris, as func(string) func(node)) {
 		m.attempted(c, next, answered(200, says(answer.Failure, 7)), as("Fail, and aborted"))
 	}
 	next = d
-	next.finish(0, true)
-	m.attempted(c, next, answered(200, says(answer.Success, 7)), as("Success"))
-	m.attempted(c, next, answered(200, says(answer.PublishTimeout, 7)), as("Publish Timeout"))
-	m.attempted(c, next, answered(200, says(answer.Failure, 7)), as("Fail although committed"))
+	next.finish(0, m.phases())
+	m.attempted(c, next, answered(200, says(answer.Success, txnHere)), as("Success"))
+	if m.fails(d) || !m.twoPhase { // what is committed refuses every copy
+		m.attempted(c, next, answered(200, says(answer.Failure, 7)), as("Fail although all is well"))
+	}
 	for _, a := range unclearAnswers {
-		m.attempted(c, next, a, as("committed, and the answer is lost"))
+		m.attempted(c, next, a, as("all is well, and the answer is lost"))
+	}
+	if m.twoPhase {
+		next = d
+		next.commit(0)
+		next.slots[0].runner = nobody
+		l := says(answer.Success, txnHere)
+		l.OnePhase = true
+		m.attempted(c, next, answered(200, l), as("a server that knows one phase has committed"))
+	} else {
+		m.attempted(c, next, answered(200, says(answer.PublishTimeout, 7)), as("Publish Timeout"))
 	}
 	if m.empties {
 		next = d
 		next.slots[0].holds = noRows
-		next.finish(0, true)
-		nothing := says(answer.Success, 7)
+		next.finish(0, m.phases())
+		nothing := says(answer.Success, txnHere)
 		nothing.HasCounts = true
 		a := answered(200, nothing)
 		a.Rows = 2
@@ -189,14 +205,16 @@ func (m *model) settleMoves(c client, d doris, as func(string) func(node)) {
 	case SettleCancel:
 		tell(d, SettleEvent{Kind: SettleCancelled}, "the cancellation is lost")
 		if s := d.slots[0].state; s == answer.StatePrepare || s == answer.StatePrecommitted {
-			c = c.withoutFence()
+			c = c.withoutTxn()
 			d.end(0, answer.StateAborted)
 			m.toldSettling(c, d, SettleEvent{Kind: SettleCancelled}, as("settling: the label is cancelled"))
 		}
 	case SettleFence:
 		m.fenceMoves(c, d, as)
 	case SettleCommit:
-		m.commitMoves(c, d, tell)
+		m.commitMoves(c.todo.Txn, d, func(next doris, l answer.Load, what string) {
+			tell(next, SettleEvent{Kind: SettleCommitted, Commit: l}, what)
+		})
 	}
 }
 
@@ -224,8 +242,8 @@ func (m *model) fenceMoves(c client, d doris, as func(string) func(node)) {
 		next.end(0, answer.StateAborted)
 		tell(next, failed, "Fail, and the fence is aborted")
 		next = d
-		next.finish(0, m.onePhase)
-		success := says(answer.Success, fenceHere)
+		next.finish(0, m.phases())
+		success := says(answer.Success, txnHere)
 		success.OnePhase = m.onePhase
 		tell(next, answered(200, success), "the fence stands")
 		tell(next, failed, "Fail although the fence stands")
@@ -256,38 +274,35 @@ func (m *model) fenceMoves(c client, d doris, as func(string) func(node)) {
 	}
 }
 
-// commitMoves is what can become of a fence's second phase (fe DatabaseTransactionMgr.java for the texts).
-func (m *model) commitMoves(c client, d doris, tellAll func(doris, SettleEvent, string)) {
-	tell := func(d doris, l answer.Load, what string) {
-		tellAll(d, SettleEvent{Kind: SettleCommitted, Commit: l}, what)
-	}
+// commitMoves is what can become of the second phase of a transaction (fe DatabaseTransactionMgr.java for the texts).
+func (m *model) commitMoves(txn int64, d doris, tell func(doris, answer.Load, string)) {
 	fails := func(text string) answer.Load {
 		return answer.Load{Readable: true, Word: answer.Failure, Message: text}
 	}
+	about := func(text string) answer.Load { return fails(fmt.Sprintf(text, txn)) }
 	state := d.slots[0].state
 	if m.endByLabel && state != answer.StatePrecommitted {
 		tell(d, fails("running transaction not found, label=b"), "there is nothing to commit under the label")
 		tell(d, answer.Load{}, "the answer about the second phase is lost")
 		return
 	}
-	about := func(text string) answer.Load { return fails(fmt.Sprintf(text, c.todo.Txn)) }
 	tell(d, answer.Load{}, "the second phase is lost")
 	tell(d, fails("OlapTable not found."), "the second phase is refused")
 	switch {
-	case !m.endByLabel && c.todo.Txn == fenceGone:
-		tell(d, about("transaction [%d] is already aborted, abort reason: user cancel"), "the fence was aborted")
-		tell(d, about("transaction [%d] not found"), "the fence is not found")
+	case !m.endByLabel && txn == txnGone:
+		tell(d, about("transaction [%d] is already aborted, abort reason: user cancel"), "the transaction was aborted")
+		tell(d, about("transaction [%d] not found"), "the transaction is not found")
 	case state == answer.StateCommitted:
-		tell(d, about("transaction [%d] is already VISIBLE, not pre-committed."), "the fence is committed already")
-		tell(d, about("transaction [%d] is already committed, not pre-committed."), "the fence is committed already")
+		tell(d, about("transaction [%d] is already VISIBLE, not pre-committed."), "the transaction is committed already")
+		tell(d, about("transaction [%d] is already committed, not pre-committed."), "the transaction is committed already")
 	default:
 		next := d
 		next.slots[0].commit = true
 		tell(next, answer.Load{}, "the second phase is late")
 		tell(next, fails("transaction [12] not found"), "the second phase is refused, and a copy of it is late")
 		next = d
-		next.slots[0].state = answer.StateCommitted
-		tell(next, says(answer.Success, 0), "the fence is committed")
-		tell(next, answer.Load{}, "the fence is committed, and the answer is lost")
+		next.commit(0)
+		tell(next, says(answer.Success, 0), "the transaction is committed")
+		tell(next, answer.Load{}, "the transaction is committed, and the answer is lost")
 	}
 }

@@ -74,6 +74,15 @@ func brokenRules(t *testing.T) map[string]rules {
 			again: func(p Policy, _ Debt) (State, Action) { return Start(p) },
 		},
 	}
+	hasty := ourRules()
+	hasty.step = func(s State, ev Event) (State, Action) {
+		if ev.Kind == TxnCommitted && !ev.Commit.Readable && !s.done {
+			s.doubtful = false
+			return s.resend(ev.Now, true)
+		}
+		return Step(s, ev)
+	}
+	broken["a second phase that was not answered counts as not done"] = hasty
 	forgetful := ourRules()
 	forgetful.step = func(s State, ev Event) (State, Action) {
 		s, act := Step(s, ev)
@@ -114,6 +123,7 @@ func TestModelPunishesBrokenRules(t *testing.T) {
 			for _, b := range []bounds{
 				{retries: 1, late: 2},
 				{retries: 1, late: 2, stable: true},
+				{retries: 1, late: 1, twoPhase: true},
 				{retries: 1, late: 1, empties: true},
 				{retries: 1, late: 1, empties: true, stable: true},
 			} {

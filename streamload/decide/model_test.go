@@ -22,7 +22,7 @@ var modelDepth = flag.Int("model.depth", 0, "how much deeper than usual the exha
 //   - the rows are committed at most once over all labels;
 //   - an ack means that they are committed, the rows and not a fence or a load of none;
 //   - a label that is left (by a fresh one, a delivery that ends closed, a settlement that ends closed) has nothing stored under it, and nothing
-//     that could be stored later.
+//     that could be stored later. (In two phases a late load may still come to wait for its second phase, which nobody sends.)
 //
 // And from each state the rows are acked within a few settlements and deliveries once there are no more faults, whatever
 // becomes of the late requests.
@@ -45,6 +45,12 @@ func exhaustive(deeper int) []struct {
 		{
 			"stable label, the process dies, a proxy hides requests",
 			bounds{retries: 2 + n, late: 4 + 2*n, twins: 1 + twins, replays: true, hollows: true, cancels: true, stable: true, crashes: true},
+			10_000, false,
+		},
+		{"random label, two phases", bounds{retries: 1 + n, late: 2 + 2*n, twins: 1 + twins, hollows: true, cancels: true, twoPhase: true}, 50_000, false},
+		{
+			"stable label, two phases, the process dies, a proxy hides requests",
+			bounds{retries: 1 + n, late: 2 + 2*n, twins: 1 + twins, replays: true, hollows: true, cancels: true, stable: true, crashes: true, twoPhase: true},
 			10_000, false,
 		},
 		// Rows whose label a load of none may own are held: nobody can tell.
@@ -100,10 +106,12 @@ func TestModelMeetsEverything(t *testing.T) {
 		}
 		return s, act
 	}
-	require.Empty(t, newModel(bounds{retries: 1, late: 1, cancels: true}, r).explore(0).fault)
+	for _, twoPhase := range []bool{false, true} {
+		require.Empty(t, newModel(bounds{retries: 1, late: 1, cancels: true, twoPhase: twoPhase}, r).explore(0).fault)
+	}
 	require.ElementsMatch(t, []string{
 		// COMMITTED stands for VISIBLE in the model.
-		"evidence none", "evidence success", "evidence publish_timeout", "evidence label_finished", "evidence state_committed",
+		"evidence none", "evidence success", "evidence publish_timeout", "evidence label_finished", "evidence state_committed", "evidence commit",
 		"reason none", "reason retries used up", "reason time used up", "reason label still open", "reason label state refused", "reason stopped",
 		"settled open", "settled committed", "settled closed",
 	}, slices.Collect(maps.Keys(met)))
