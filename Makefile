@@ -13,7 +13,7 @@ TOOL    := $(GO) tool -modfile=tools/go.mod
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 # The date of the commit, not of the build: the same sources give the same binary.
 DATE    ?= $(shell git log -1 --format=%cI 2>/dev/null)
-LDFLAGS := -s -w $(if $(VERSION),-X main.version=$(VERSION)) $(if $(DATE),-X main.date=$(DATE))
+LDFLAGS := -s -w $(if $(VERSION),-X main.version=$(VERSION) -X main.stamp=$(VERSION) -X github.com/dorisload/benthos-doris/output.stamp=$(VERSION)) $(if $(DATE),-X main.date=$(DATE))
 
 # Settings for single targets, e.g. `make fuzz FUZZTIME=5m`.
 FUZZTIME  ?= 30s

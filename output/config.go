@@ -238,11 +238,16 @@ func (r *reader) frontends(conf *config) {
 
 // backends reads be_urls, where an entry may hold several addresses as in fe_urls.
 func (r *reader) backends() (addresses []string) {
-	for _, list := range read(r, r.parsed.FieldStringList, fieldBEURLs) {
+	for i, list := range read(r, r.parsed.FieldStringList, fieldBEURLs) {
 		for address := range strings.SplitSeq(list, ",") {
-			if address = strings.TrimSpace(address); address != "" {
-				addresses = append(addresses, address)
+			if address = strings.TrimSpace(address); address == "" {
+				continue
 			}
+			if _, err := streamload.ParseFE(address); err != nil {
+				r.bad(fmt.Sprintf("%s[%d]", fieldBEURLs, i), "%w", err)
+				continue
+			}
+			addresses = append(addresses, address)
 		}
 	}
 	return addresses

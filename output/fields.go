@@ -19,7 +19,7 @@ func targetFields(dialect string) []*service.ConfigField {
 			Description("Addresses of the frontends (FE) with their HTTP port, for instance `http://fe1:8030`. An entry may hold several, separated by commas. Each load starts at a different one, and those that are down are passed over.").
 			Default([]any{}).
 			Example([]any{"http://fe1:8030", "http://fe2:8030"}).
-			LintRule(addressesLint),
+			LintRule(addressesLint(fieldFEURLs)),
 		service.NewURLField(fieldURL).
 			Description("The address of a single frontend. Not used when `fe_urls` is set.").
 			Default("").
@@ -59,6 +59,7 @@ func connectionFields() []*service.ConfigField {
 			Description("Addresses of backends (BE) with their HTTP port, for instance `http://be1:8040`. Loads then go straight to them, in turn, and frontends are asked for the state of labels only. For networks in which the addresses that frontends name cannot be reached; the list is yours to keep right.").
 			Default([]any{}).
 			Example([]any{"http://be1:8040", "http://be2:8040"}).
+			LintRule(addressesLint(fieldBEURLs)).
 			Advanced(),
 		service.NewStringAnnotatedEnumField(fieldRedirectPolicy, map[string]string{
 			"":               "The frontend decides.",

@@ -58,7 +58,8 @@ func paceFields() []*service.ConfigField {
 			Description("How long a load may wait for more rows. What comes to an idle table is loaded at once. The next load into that table begins this much later, with all that has come by then: batches of the input are joined, and each gets its own result. It begins earlier when it has `max_load_rows`, `max_load_bytes` or half of `max_pending`, and later while `max_in_flight` loads are busy. With `0s` loads wait for nothing but that. Nothing is joined with `batching`, with `label`, with `skip_lines` or with `max_in_flight: 1`.").
 			Default("1s").
 			Example("0s").
-			Example("5s"),
+			Example("5s").
+			LintRule(notNegativeLint(fieldLinger)),
 		service.NewIntField(fieldMaxPending).
 			Description("How many batches of the input may be on their way, in loads or waiting for one, where they are joined. It bounds memory; where the input gives single messages it also bounds how many rows a load has, so raise it for more rows a second (each costs a few KB). Below `max_in_flight` it bounds loads too.").
 			Default(1024).

@@ -27,6 +27,11 @@ func boundLint(field string) string {
 	return durationLint(field, fmt.Sprintf(`$text.has_prefix("-") && !$text.re_match(%q)`, zeroDuration), "it must not be negative (0s sets no bound)")
 }
 
+// notNegativeLint is for a duration of which 0 is nothing special.
+func notNegativeLint(field string) string {
+	return durationLint(field, fmt.Sprintf(`$text.has_prefix("-") && !$text.re_match(%q)`, zeroDuration), "it must not be negative")
+}
+
 func durationLint(field, refused, must string) string {
 	return fmt.Sprintf(`
 let text = this.string()
@@ -38,7 +43,7 @@ root = match {
 }`, durationForm, field, refused, field, must)
 }
 
-// addressMap says what is wrong with the address of an FE, null if nothing. It does not repeat the address, which may have a password in it.
+// addressMap says what is wrong with the address of a server, null if nothing. It does not repeat the address, which may have a password in it.
 const addressMap = `
 map address {
   let whole = if this.contains("://") { this } else { "http://" + this }
@@ -65,11 +70,13 @@ let problem = if this.type() == "string" && this.trim() != "" && !this.contains(
 root = if $problem != null { [ "url " + $problem ] }`
 
 // addressesLint is for a list of addresses, of which each may hold several with commas between them. It is run over the list and over each entry.
-var addressesLint = addressMap + `
+func addressesLint(field string) string {
+	return addressMap + fmt.Sprintf(`
 root = if this.type() == "array" {
   this.enumerated().map_each(entry -> entry.value.string().split(",").map_each(one -> one.trim()).filter(one -> one != "" && !entry.value.string().contains("${")).map_each(one -> one.apply("address")).
-    filter(problem -> problem != null).map_each(problem -> "fe_urls[%v] %v".format(entry.index, problem))).flatten()
-} else { [] }`
+    filter(problem -> problem != null).map_each(problem -> "%s[%%v] %%v".format(entry.index, problem))).flatten()
+} else { [] }`, field)
+}
 
 // nameLint is for a database or table. A name with an expression in it is looked at when there is a message.
 func nameLint(field string) string {

@@ -36,6 +36,9 @@ func TestLintsSayWhatTheConstructorSays(t *testing.T) {
 		{"label_poll: { max_elapsed_time: \"\\n\" }", []string{`label_poll.max_elapsed_time is "\n", which is no duration; write for instance 500ms, 30s or 5m`}},
 		{"ledger: { max_age: 1d }", []string{`ledger.max_age is "1d", which is no duration; write for instance 500ms, 30s or 5m`}},
 		{"ledger: { max_age: 0 }", nil},
+		{"linger: soon", []string{`linger is "soon", which is no duration; write for instance 500ms, 30s or 5m`}},
+		{"linger: -1s", []string{`linger is -1s; it must not be negative`}},
+		{"linger: 0s", nil},
 		{"batching: { period: often }", []string{`batching.period is "often", which is no duration; write for instance 1s`}},
 
 		{"headers: { label: x }", []string{`headers contains "label", which is reserved: labels are made for each load; use label or label_prefix`}},
@@ -65,6 +68,12 @@ func TestLintsSayWhatTheConstructorSays(t *testing.T) {
 		{"fe_urls: [ 'http://fe/?a=b', 'http://fe#a' ]", []string{"fe_urls[0] must not have a query or fragment", "fe_urls[1] must not have a query or fragment"}},
 		{"fe_urls: []\nurl: mysql://fe:9030", []string{`url has the scheme "mysql"; it must be http or https`}},
 		{"fe_urls: []\nurl: fe:0", []string{"url has the port 0; it must be between 1 and 65535"}},
+
+		{"be_urls: [ 'ftp://be', 'http://be:65536,http://ok:8040' ]", []string{
+			`be_urls[0] has the scheme "ftp"; it must be http or https`, `be_urls[1] has the port 65536; it must be between 1 and 65535`,
+		}},
+		{"be_urls: [ 'http://root:hunter2@be:8040' ]", []string{"be_urls[0] must not contain a user or password; use username and password"}},
+		{"be_urls: [ be:8040, 'http://be2:8040,http://be3:8040' ]", nil},
 
 		{"database: ''", []string{`database is ""; it must be a name, or an expression that gives one`}},
 		{"database: 'null'", []string{`database is "null"; it must be a name, or an expression that gives one`}},

@@ -153,6 +153,6 @@ While no frontend answers, the output keeps its batches and tries to connect; no
 
 Messages that are no single JSON object fail alone, the others of their batch are loaded. Wrap the output in ` + "`fallback`" + ` to keep those that fail, each with its reason
 in the metadata field ` + "`fallback_error`" + `. Rows that Doris itself refuses (a value that does not fit its column) fail their whole load, unless
-` + "`max_filter_ratio`" + ` lets Doris drop them.
+` + "`isolate_bad_rows`" + ` finds them, so that they fail alone, or ` + "`max_filter_ratio`" + ` lets Doris drop them.
 
 Redpanda Connect has an output of the same name, whose configs run here unchanged.`

@@ -7,8 +7,14 @@ import (
 
 const modulePath = "github.com/dorisload/benthos-doris"
 
+// stamp is the version that the linker sets (LDFLAGS in the Makefile); a work tree that Go does not stamp has no other.
+var stamp string
+
 // moduleVersion is the version of this module in the running program, for instance "v1.2.3", or "(devel)" when the program was built from a work tree.
 var moduleVersion = sync.OnceValue(func() string {
+	if stamp != "" {
+		return stamp
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "(devel)"
