@@ -135,7 +135,7 @@ bench: ## Benchmarks into bin/bench.txt (BENCH=regexp COUNT=n; BASE=file compare
 
 .PHONY: examples
 examples: ## Lint the pipelines in config/ and in the docs, then run the examples
-	$(GO) run ./cmd/benthos-doris lint $(wildcard config/*.yaml README.md docs/*.md)
+	$(GO) run ./cmd/benthos-doris lint $(wildcard config/*.yaml config/streams/*.yaml README.md docs/*.md)
 	$(GO) test $(TESTFLAGS) ./test/examples/...
 
 ##@ Check
