@@ -296,6 +296,9 @@ func (r *reader) label(conf *config) *service.InterpolatedString {
 	if static {
 		conf.remarks = append(conf.remarks, "label is the same for every batch: a batch with exactly the rows of one that was loaded before is taken for that one and not loaded again")
 	}
+	if o := conf.client.Options; o.TwoPhaseCommit && o.Dialect == streamload.DialectStarRocks {
+		r.bad(fieldLabel, "cannot be used with two_phase_commit and dialect starrocks, where a label can be used once only")
+	}
 	if conf.client.Options.Unlabelled() {
 		r.bad(fieldLabel, "cannot be used with group_commit %s, where Doris makes the labels", conf.client.Options.GroupCommit)
 	}

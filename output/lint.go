@@ -135,6 +135,12 @@ let not_grouped = [
   if this.two_phase_commit == true { "two_phase_commit" },
 ].filter(name -> name != null)
 
+let not_in_txn = [
+  if this.enclose.or("") != "" { "enclose" },
+  if this.escape.or("") != "" { "escape" },
+  if this.skip_lines.or(0) != 0 { "skip_lines" },
+].filter(name -> name != null)
+
 let not_flexible = [
   if this.fuzzy_parse == true { "fuzzy_parse" },
   if this.columns.or([]).length() > 0 { "columns" },
@@ -197,6 +203,15 @@ root = [
   },
   if !$doris && $grouped && this.skip_lines.or(0) != 0 {
     "group_commit %v cannot be used with skip_lines: loads that are merged cannot have it".format(this.group_commit)
+  },
+  if !$doris && this.two_phase_commit == true && this.label.or("") != "" {
+    "label cannot be used with two_phase_commit and dialect starrocks, where a label can be used once only"
+  },
+  if !$doris && this.two_phase_commit == true && $grouped {
+    "group_commit %v cannot be used with two_phase_commit: loads that are merged cannot have it".format(this.group_commit)
+  },
+  if !$doris && this.two_phase_commit == true && $not_in_txn.length() > 0 {
+    "two_phase_commit cannot be used with %v: a transaction of StarRocks would ignore it without a word".format($not_in_txn.join(", "))
   },
   if !$doris && this.group_commit == "async_mode" {
     "group_commit is async_mode, with which StarRocks answers before anything is stored, so that acknowledged rows could be lost: use sync_mode"

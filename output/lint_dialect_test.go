@@ -50,6 +50,16 @@ func TestFieldsOfTheOtherDialect(t *testing.T) {
 			"starrocks", "format: csv\ngroup_commit: sync_mode\nskip_lines: 1",
 			[]string{"group_commit sync_mode cannot be used with skip_lines: loads that are merged cannot have it"},
 		},
+		{"starrocks", "two_phase_commit: true", nil},
+		{"starrocks", "two_phase_commit: true\nlabel: x", []string{"label cannot be used with two_phase_commit and dialect starrocks, where a label can be used once only"}},
+		{
+			"starrocks", "two_phase_commit: true\ngroup_commit: sync_mode",
+			[]string{"group_commit sync_mode cannot be used with two_phase_commit: loads that are merged cannot have it"},
+		},
+		{
+			"starrocks", "two_phase_commit: true\nformat: csv\nenclose: '\"'\nskip_lines: 1",
+			[]string{"two_phase_commit cannot be used with enclose, skip_lines: a transaction of StarRocks would ignore it without a word"},
+		},
 		{"starrocks", "format: parquet", []string{"format is parquet, which StarRocks does not load: it reads json and csv"}},
 		{"starrocks", "format: csv_with_names", []string{"format is csv_with_names, which StarRocks does not load: it reads json and csv"}},
 		{"starrocks", "compression: zstd", nil},

@@ -73,6 +73,7 @@ func New(conf Config) (*Client, error) {
 			LabelPoll:  decide.Backoff(conf.LabelPoll),
 			Unlabelled: conf.Options.Unlabelled(),
 			TwoPhase:   conf.Options.TwoPhaseCommit,
+			LabelOnce:  conf.Options.TwoPhaseCommit && conf.Options.dialect() == encode.StarRocks,
 			NoFence:    conf.Options.dialect() == encode.StarRocks,
 			FEs:        len(fes),
 		},
@@ -98,6 +99,9 @@ func (c *Client) Load(ctx context.Context, b Batch) (Report, error) {
 	}
 	if err := b.validate(c.policy.Unlabelled); err != nil {
 		return Report{}, notSent(decide.NotFound, b, err)
+	}
+	if c.policy.LabelOnce && b.Identity != "" {
+		return Report{}, notSent(decide.LabelTaken, b, errors.New("a label identity cannot be used with two_phase_commit and dialect starrocks, where a label can be used once only"))
 	}
 	encoding := c.encoding
 	encoding.Hash = b.Identity != "" // the label is made of the rows

@@ -34,8 +34,10 @@ func (o Options) counting() counting {
 	case "json":
 		c.exact = c.exact && set["json_root"] == "" && set["jsonpaths"] == ""
 	case "csv":
-		if n, err := strconv.ParseInt(set["skip_lines"], 10, 32); err == nil {
-			c.skipped = max(n, 0)
+		for _, name := range []string{"skip_lines", "skip_header"} { // of Doris, of StarRocks
+			if n, err := strconv.ParseInt(set[name], 10, 32); err == nil {
+				c.skipped = max(n, 0)
+			}
 		}
 	default:
 		c.exact, c.unknown = false, true

@@ -70,7 +70,7 @@ func (c *Client) deliver(ctx, alive context.Context, b Batch, body *encode.Body)
 	default:
 		d.base = randomLabel(c.conf.LabelPrefix)
 	}
-	if d.base != "" { // without a label nothing tells what became of a request, so it takes the way that is sure
+	if d.base != "" && !policy.LabelOnce { // without a label nothing tells what became of a request, so it takes the way that is sure
 		d.direct = c.backends.take(d.wire.Len())
 	}
 	if d.direct != nil {
@@ -176,7 +176,12 @@ func (d *delivery) send(caller, alive context.Context, label string) decide.Even
 	}
 	d.attempts++
 	began := time.Now()
-	a := d.transport.Load(ctx, to, l)
+	var a transport.Attempt
+	if d.policy.LabelOnce {
+		a = d.transport.LoadTxn(ctx, to, l, d.conf.Timeout+time.Minute)
+	} else {
+		a = d.transport.Load(ctx, to, l)
+	}
 	a.Miscounted = a.HasAnswer && d.counted.unaccounted(a.Load) != 0
 	switch {
 	case l.Direct && (a.Base == nil || a.Hops > 0):

@@ -97,7 +97,6 @@ var notInStarRocks = []DialectField{
 	{Field: "unique_key_update_mode", Instead: "use partial_columns, where all rows have the same columns", isSet: func(o Options) bool { return o.Unique.UpdateMode != "" }},
 	{Field: "partial_update_new_key_behavior", Instead: "leave it out: rows with new keys are stored", isSet: func(o Options) bool { return o.Unique.NewKeyBehavior != "" }},
 	{Field: "redirect_policy", Instead: "use redirect_map or be_urls", isSet: func(o Options) bool { return o.RedirectPolicy != "" }},
-	{Field: "two_phase_commit", Instead: "leave it out: it is not done yet with dialect starrocks, which has another interface for it", isSet: func(o Options) bool { return o.TwoPhaseCommit }},
 }
 
 var notInDoris = []DialectField{
@@ -170,6 +169,9 @@ func (o Options) validateDialect(bad func(string, string, ...any)) {
 	case u.PartialUpdateMode != "" && !u.PartialColumns:
 		bad("partial_update_mode", "is only for a partial update: set partial_columns")
 	}
+	if fields := o.notInTxn(); o.TwoPhaseCommit && len(fields) > 0 {
+		bad("two_phase_commit", "cannot be used with %s: a transaction of StarRocks would ignore it without a word", strings.Join(fields, ", "))
+	}
 	if o.GroupCommit == "async_mode" {
 		bad("group_commit", "is async_mode, with which StarRocks answers before anything is stored, so that acknowledged rows could be lost: use sync_mode")
 	}
@@ -183,4 +185,16 @@ func (o Options) validateDialect(bad func(string, string, ...any)) {
 			bad("headers", "contains %q, which StarRocks would ignore without a word: %s", name, instead)
 		}
 	}
+}
+
+// notInTxn names the set options that a load into a transaction does not have (be transaction_stream_load.cpp).
+func (o Options) notInTxn() (fields []string) {
+	for _, name := range []string{"enclose", "escape", "skip_header"} {
+		if _, set := o.optional()[name]; set {
+			fields = append(fields, fieldOf(name))
+		} else if slices.ContainsFunc(sortedKeys(o.Headers), func(n string) bool { return strings.EqualFold(strings.TrimSpace(n), name) }) {
+			fields = append(fields, "the header "+name)
+		}
+	}
+	return fields
 }

@@ -313,7 +313,7 @@ func (o Options) optional() map[string]string {
 		h["exec_mem_limit"] = strconv.FormatInt(o.ExecMemLimit, 10)
 	}
 	o.Unique.optional(set, yes)
-	yes("two_phase_commit", o.TwoPhaseCommit) // only this spelling is understood (be stream_load.cpp)
+	yes("two_phase_commit", o.TwoPhaseCommit && o.dialect() == encode.Doris) // only this spelling is understood (be stream_load.cpp)
 	if o.MaxFilterRatio != nil {
 		h["max_filter_ratio"] = strconv.FormatFloat(*o.MaxFilterRatio, 'f', -1, 64)
 	}

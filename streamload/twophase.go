@@ -5,25 +5,43 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/dorisload/benthos-doris/streamload/decide"
 	"github.com/dorisload/benthos-doris/streamload/internal/answer"
+	"github.com/dorisload/benthos-doris/streamload/internal/transport"
 )
+
+// publishWait is how long StarRocks may wait for the rows of a commit to be visible before it answers. They are committed before; what it says
+// after that is a failure, and the label's state tells better.
+const publishWait = 5 * time.Second
 
 // commit sends the second phase of a transaction, to the servers in turn until one answers for it. A commit may be repeated.
 func (d *delivery) commit(caller, alive context.Context, txn int64) decide.Event {
 	ev := decide.Event{Kind: decide.TxnCommitted}
 	d.lastTxn = fmt.Sprintf("transaction %d was not committed: stopping", txn)
-	servers := d.loaders()
-	d.each(caller, alive, servers, d.to, func(ctx context.Context, i int) (done bool) {
-		r, err := d.transport.CommitTxn(ctx, servers.urls[i], d.batch.Database, txn)
+	servers, first, parse := d.loaders(), d.to, answer.ParseLoad
+	if d.policy.LabelOnce {
+		servers, first, parse = d.frontends, d.fe, answer.ParseTxn
+	}
+	d.each(caller, alive, servers, first, func(ctx context.Context, i int) (done bool) {
+		var r transport.Reply
+		var err error
+		if d.policy.LabelOnce {
+			r, err = d.transport.CommitLabel(ctx, servers.urls[i], d.batch.Database, d.lastLabel, publishWait)
+		} else {
+			r, err = d.transport.CommitTxn(ctx, servers.urls[i], d.batch.Database, txn)
+		}
 		answered := err == nil || r.HTTPStatus != 0
 		if answered || !errors.Is(ctx.Err(), context.Canceled) {
 			servers.report(i, answered)
 		}
 		d.noFE = !answered && d.bes == nil
-		said := answer.ParseLoad(r.Body)
+		said := parse(r.Body)
 		switch {
+		case err == nil && d.policy.LabelOnce && said.TxnID > 0 && said.TxnID != txn:
+			d.lastTxn = fmt.Sprintf("commit of transaction %d: %s answered about transaction %d", txn, r.Server, said.TxnID)
+			return false
 		case err != nil:
 			d.lastTxn = d.secrets.Text(fmt.Sprintf("commit of transaction %d: %v", txn, err), maxMessage)
 			return false
@@ -45,6 +63,17 @@ func (c *Client) abort(caller, alive context.Context, first int, database, label
 		return c.askCancel(caller, alive, first, database, label)
 	}
 	done := false
+	if c.policy.LabelOnce {
+		c.each(caller, alive, c.frontends, first, func(ctx context.Context, i int) bool {
+			r, err := c.transport.RollbackLabel(ctx, c.frontends.urls[i], database, label)
+			done = err == nil && r.HTTPStatus == http.StatusOK && answer.ParseTxn(r.Body).Word == answer.Success
+			return err == nil
+		})
+		if done {
+			return nil
+		}
+		return c.askCancel(caller, alive, first, database, label)
+	}
 	servers := c.loaders()
 	c.each(caller, alive, servers, first, func(ctx context.Context, i int) bool {
 		r, err := c.transport.AbortTxn(ctx, servers.urls[i], database, txn, label)

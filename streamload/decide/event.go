@@ -85,6 +85,8 @@ type Attempt struct {
 	Stale bool
 	// Direct is true when the request went to a BE without asking an FE for one: to a BE that an FE had named for an earlier load.
 	Direct bool
+	// Begun is true when a transaction may have been begun for the request although nothing of the body left.
+	Begun bool
 	// WholeBody is true when every byte of the body left.
 	WholeBody bool
 	// Rows is how many rows of the body the server has to count; 0 where it may count none and be right.

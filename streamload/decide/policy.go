@@ -35,6 +35,9 @@ type Policy struct {
 	Unlabelled bool
 	// TwoPhase means that a load is stored in two phases: what "Success" says of a request is then that its transaction waits for our commit.
 	TwoPhase bool
+	// LabelOnce means that transactions are committed by their label (StarRocks). Then no label is begun twice, see labelonce.go. It goes with
+	// TwoPhase, and not with StableLabel.
+	LabelOnce bool
 	// NoFence means that the servers cannot close a label for us, see Debt.NoFence.
 	NoFence bool
 	// Divisible means that the rows can also be sent in several smaller loads. A load that is too large is then not sent again as it is.

@@ -37,6 +37,10 @@ type State struct {
 	// nothing: whatever is committed under the label may be that load of no rows, or too few.
 	tainted bool
 
+	// With LabelOnce: committing is true while a commit of the current label is sent and its fate is not known; givingUp while a request that was
+	// never committed is being rolled back.
+	committing, givingUp bool
+
 	// txn is the transaction that holds exactly the rows and waits for its second phase; 0: none.
 	txn int64
 
@@ -105,6 +109,9 @@ func Step(s State, ev Event) (State, Action) {
 		return s.polled(ev)
 	case ev.Kind == TxnCommitted:
 		return s.txnCommitted(ev)
+	case s.givingUp:
+		s.givingUp = false
+		return s.resend(ev.Now, true)
 	default: // LabelCancelled
 		return s.look(s.policy.LabelPoll.Wait(0))
 	}
@@ -139,8 +146,10 @@ func (s State) attempted(ev Event) (State, Action) {
 	waits := said == answer.Success && whole && ok && s.policy.TwoPhase && !a.Load.OnePhase
 	s.tainted = s.tainted || stored && !waits && (!whole || counts != CountsFit)
 	switch {
-	case waits:
+	case waits && !(s.policy.LabelOnce && unusable(a, counts)):
 		return s.preCommitted(a, counts, ev.Now)
+	case s.policy.LabelOnce:
+		return s.attemptedOnce(a, ev.Now)
 	case stored && whole && ok && counts == CountsNothing:
 		return s.nothing()
 	case stored && counts == CountsClash && a.Sent != NotSent:
@@ -260,9 +269,12 @@ func (s State) polled(ev Event) (State, Action) {
 	case answer.StateCommitted:
 		return s.commit(ByStateCommitted)
 	case answer.StateAborted:
-		s.doubtful, s.unasked = false, false
+		s.doubtful, s.unasked, s.committing = false, false, false
 		return s.resend(ev.Now, s.unanswered == 0)
 	case answer.StateUnknown:
+		if s.committing {
+			return s.pollOn(ev.Now) // what was prepared is not unknown, unless it was forgotten
+		}
 		// No information: it never arrived, was not begun yet, or was forgotten. Only the same label is safe.
 		s.unasked = false
 		return s.resend(ev.Now, false)
@@ -278,7 +290,7 @@ func (s State) polled(ev Event) (State, Action) {
 	default:
 		if ev.Poll.Rejected {
 			s.unasked = false // nobody will ever tell
-			if s.unanswered == 0 {
+			if s.unanswered == 0 && !s.committing {
 				return s.resend(ev.Now, false)
 			}
 			return s.fail(StateRefused)
@@ -303,7 +315,7 @@ func (s State) pollOn(now time.Duration) (State, Action) {
 		switch {
 		case s.sawOpen:
 			return s.cancelLabel(looksAfterCancel)
-		case s.unanswered == 0:
+		case s.unanswered == 0 && !s.committing:
 			// Every request was answered, so sending under the same label is safe whatever the state is.
 			return s.resend(now, false)
 		default:
@@ -378,6 +390,9 @@ func (s State) stop(now time.Duration) (State, Action) {
 // open is true while rows sent under the current label may be stored, or may still be. A stable label that is tainted is as good as that:
 // whoever sends the rows under it next, knowing nothing of this, would take a load of no rows for them.
 func (s State) open() bool {
+	if s.policy.LabelOnce {
+		return s.committing
+	}
 	return s.unanswered > 0 || s.doubtful || s.unasked || s.tainted && s.policy.StableLabel && !s.policy.Unlabelled
 }
 

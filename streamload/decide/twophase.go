@@ -69,7 +69,7 @@ func names(text string, txn int64) bool {
 // preCommitted judges a request whose transaction waits for its second phase.
 func (s State) preCommitted(a Attempt, c Counts, now time.Duration) (State, Action) {
 	s.doubtful = true
-	if a.Miscounted || c != CountsFit || a.Load.TxnID <= 0 {
+	if unusable(a, c) {
 		// Not these rows, or nothing to name it by.
 		s.polling, s.pollSince, s.polls = true, now, 0
 		s.txn = max(a.Load.TxnID, 0)
@@ -79,8 +79,12 @@ func (s State) preCommitted(a Attempt, c Counts, now time.Duration) (State, Acti
 	return s.commitTxn(0)
 }
 
+// unusable is true for a transaction that does not hold exactly the rows, or that nothing names.
+func unusable(a Attempt, c Counts) bool { return a.Miscounted || c != CountsFit || a.Load.TxnID <= 0 }
+
 // commitTxn sends the second phase. It belongs to the request before it, so it is sent once even when the caller has cancelled.
 func (s State) commitTxn(after time.Duration) (State, Action) {
+	s.committing = s.policy.LabelOnce
 	return s, Action{Kind: CommitTxn, After: after, Label: s.label, Txn: s.txn}
 }
 

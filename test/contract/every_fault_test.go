@@ -189,7 +189,11 @@ func surviveFaults(t *testing.T, faults []emulator.Fault, change ...func(*stream
 // surviveFaultsOf is the same with another version than the emulator's default.
 func surviveFaultsOf(t *testing.T, version release, faults []emulator.Fault, change ...func(*streamload.Config)) {
 	t.Helper()
-	c := newCluster(t, emulator.Options{Version: string(version), FEs: 2, BEs: 2, Faults: faults})
+	var conf streamload.Config
+	for _, f := range change {
+		f(&conf)
+	}
+	c := newCluster(t, emulator.Options{Dialect: emulator.Dialect(conf.Options.Dialect), Version: string(version), FEs: 2, BEs: 2, Faults: faults})
 	twoPhase := false
 	client, j := c.client(append(change, retries(3), func(conf *streamload.Config) {
 		conf.LabelPoll.MaxElapsed = 40 * time.Millisecond

@@ -30,6 +30,8 @@ type Reply struct {
 	Server string
 	// Body is the answer, or words about one that is too long to be any.
 	Body []byte
+
+	hops int // redirects that were followed
 }
 
 // State asks one FE for the state of a label and follows it to the master (Doris: GetStreamLoadState.java redirects there).
@@ -85,7 +87,13 @@ func (t *Transport) Ping(ctx context.Context, fe *url.URL) (Reply, error) {
 
 // call does a request without a body, about a label unless that is "", and follows redirects by hand, with the same checks as a load.
 func (t *Transport) call(ctx context.Context, method string, fe *url.URL, segments []string, label string, header http.Header) (Reply, error) {
-	at := Path(fe, segments...)
+	r, _, err := t.callTo(ctx, method, fe, segments, label, header)
+	return r, err
+}
+
+// callTo is call; it also gives the address that the last answer came from, or should have.
+func (t *Transport) callTo(ctx context.Context, method string, fe *url.URL, segments []string, label string, header http.Header) (r Reply, at *url.URL, err error) {
+	at = Path(fe, segments...)
 	if label != "" {
 		at.RawQuery = url.Values{"label": {label}}.Encode()
 	}
@@ -94,29 +102,29 @@ func (t *Transport) call(ctx context.Context, method string, fe *url.URL, segmen
 		maps.Copy(req.Header, header)
 		resp, err := t.calls.RoundTrip(req)
 		if err != nil {
-			return Reply{Server: at.Host}, fmt.Errorf("%s %s: %w", method, at.Host, explain(ctx, err))
+			return Reply{Server: at.Host, hops: hops}, at, fmt.Errorf("%s %s: %w", method, at.Host, explain(ctx, err))
 		}
 		body, long, err := readAnswer(resp, maxCallAnswer)
 		_ = resp.Body.Close()
-		r := Reply{HTTPStatus: resp.StatusCode, Server: at.Host, Body: body}
+		r := Reply{HTTPStatus: resp.StatusCode, Server: at.Host, Body: body, hops: hops}
 		if long != "" {
 			r.Body = []byte(long)
 		}
 		if err != nil {
-			return r, fmt.Errorf("%s %s: HTTP %d, and the answer broke off: %w", method, at.Host, resp.StatusCode, explain(ctx, err))
+			return r, at, fmt.Errorf("%s %s: HTTP %d, and the answer broke off: %w", method, at.Host, resp.StatusCode, explain(ctx, err))
 		}
 		if !isRedirect(resp.StatusCode) {
-			return r, nil
+			return r, at, nil
 		}
 		to, err := t.follow(at, resp.Header.Get("Location"), callOf(fe, segments...))
 		if err == nil && label != "" && to.Query().Get("label") != label {
 			err = fmt.Errorf("redirect to %s, which does not ask about the same label", cutLocation(to.Host))
 		}
 		if err != nil {
-			return r, fmt.Errorf("%s %s: HTTP %d: %w", method, at.Host, resp.StatusCode, err)
+			return r, at, fmt.Errorf("%s %s: HTTP %d: %w", method, at.Host, resp.StatusCode, err)
 		}
 		if hops == maxHops {
-			return r, fmt.Errorf("%s %s: more than %d redirects", method, at.Host, maxHops)
+			return r, at, fmt.Errorf("%s %s: more than %d redirects", method, at.Host, maxHops)
 		}
 		at = to
 	}

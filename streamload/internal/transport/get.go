@@ -121,7 +121,7 @@ func (t *Transport) Ask(ctx context.Context, base *url.URL, l Load) (Way, error)
 		}
 		return w, nil
 	}
-	result, err := t.readLoad(resp)
+	result, err := t.readLoad(resp, answer.ParseLoad)
 	if err != nil {
 		return w, fmt.Errorf("PUT %s: HTTP %d, and the answer broke off: %w", at.Host, resp.StatusCode, explain(ctx, err))
 	}

@@ -39,6 +39,8 @@ type Load struct {
 	// Eager lets a small body go to a server that is known to store without waiting until it asks for it. That saves a turn on the wire; but
 	// where the connection proves to be closed, the body may have left. So it is for loads whose label can be asked for.
 	Eager bool
+	// txn says that it is a load into a transaction, which answers in other words.
+	txn bool
 }
 
 // eagerBody is the length in bytes up to which a body may go unasked. A server that refuses it early and closes loses its own answer when much
@@ -158,7 +160,11 @@ func (t *Transport) put(ctx context.Context, base, at *url.URL, l Load, hop int)
 		a.HTTPStatus = resp.StatusCode
 		return a, nil
 	}
-	result, err := t.readLoad(resp)
+	parse := answer.ParseLoad
+	if l.txn {
+		parse = answer.ParseTxn
+	}
+	result, err := t.readLoad(resp, parse)
 	retry := retryAfter(resp.Header.Get("Retry-After"), time.Now())
 	if err != nil {
 		a := t.unanswered(at, hop, body, fmt.Errorf("HTTP %d, and the answer broke off: %w", resp.StatusCode, explain(ctx, err)))
@@ -225,7 +231,7 @@ var answers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 const maxKept = 64 << 10
 
 // readLoad reads the answer to a load as readAnswer does, and makes sense of it.
-func (t *Transport) readLoad(resp *http.Response) (answer.Load, error) {
+func (t *Transport) readLoad(resp *http.Response, parse func([]byte) answer.Load) (answer.Load, error) {
 	text := answers.Get().(*bytes.Buffer)
 	defer func() {
 		if text.Cap() <= maxKept {
@@ -239,7 +245,7 @@ func (t *Transport) readLoad(resp *http.Response) (answer.Load, error) {
 	case err != nil:
 		return answer.Load{}, err
 	default:
-		return answer.ParseLoad(text.Bytes()), nil
+		return parse(text.Bytes()), nil
 	}
 }
 

@@ -34,7 +34,10 @@ func Path(base *url.URL, segments ...string) *url.URL {
 
 // Base is the base of which Path makes the address of a load; nil when it has none, because the address says more than that.
 func Base(at *url.URL, database, table string) *url.URL {
-	call := Path(&url.URL{}, database, table, "_stream_load")
+	return baseOf(at, Path(&url.URL{}, database, table, "_stream_load"))
+}
+
+func baseOf(at, call *url.URL) *url.URL {
 	raw, ok := strings.CutSuffix(at.EscapedPath(), call.EscapedPath())
 	if !ok || at.RawQuery != "" {
 		return nil
