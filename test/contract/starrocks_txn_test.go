@@ -143,7 +143,9 @@ func TestNoFaultOfStarRocksLosesOrDoublesARow(t *testing.T) {
 	var all [][]emulator.Fault
 	for _, f := range singleFaults() {
 		if f.CommitAfter == 0 && f.Do != emulator.PublishTimeout {
-			all = append(all, []emulator.Fault{f})
+			for _, f.Times = range []int{1, 3} {
+				all = append(all, []emulator.Fault{f})
+			}
 		}
 	}
 	for _, faults := range all {
@@ -160,7 +162,7 @@ func TestNoFaultOfStarRocksLosesOrDoublesARow(t *testing.T) {
 				continue
 			}
 			for _, op := range []string{"begin", "prepare", "commit", "rollback"} {
-				f.Op = op
+				f.Op, f.Times = op, 1
 				t.Run("two phases "+f.String(), func(t *testing.T) {
 					t.Parallel()
 					surviveFaults(t, []emulator.Fault{f}, starRocks, inTwoPhases)
