@@ -14,7 +14,7 @@ func TestParseTxn(t *testing.T) {
 		`{"Status":"ok"}`:                                                                                  Unclear,
 		`{"Status":"Success","TxnId":7}`:                                                                   Unclear,
 		`{"Status":"Publish Timeout","TxnId":7}`:                                                           Unclear,
-		`{"Status":"OK","status":"FAILED"}`:                                                                Unclear,
+		`{"Status":"OK","Status":"FAILED"}`:                                                                Unclear,
 		`{"Status":"LABEL_ALREADY_EXISTS","ExistingJobStatus":"","Message":""}`:                            LabelExists,
 		`{"Status":"TXN_NOT_EXISTS","Message":"Transaction with label l not exists"}`:                      Failure,
 		`{"Status":"PUBLISH_TIMEOUT","Message":"Publish timeout."}`:                                        Failure,
