@@ -28,7 +28,7 @@ var (
 // begun is NotSent, whatever the reason. The context bounds all of it; lifetime is for how long the transaction may wait, for versions that
 // know it (3.5.4).
 func (t *Transport) LoadTxn(ctx context.Context, base *url.URL, l Load, lifetime time.Duration) Attempt {
-	header := http.Header{"db": {l.Database}, "label": {l.Label}, "table": {l.Table}, "timeout": l.Header["timeout"]}
+	header := http.Header{"db": {l.Database}, "label": {l.Label}, "table": {l.Table}, "timeout": l.Header["timeout"]} //nolint:staticcheck // names are in lower case here, as everywhere
 	short, cancel := context.WithTimeout(ctx, t.conf.FEWait)
 	r, at, err := t.callTo(short, http.MethodPost, base, txnBegin, "", header)
 	cancel()
