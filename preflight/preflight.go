@@ -57,6 +57,17 @@ func Run(ctx context.Context, s Subject) Report {
 	return r.Report
 }
 
+// starRocks is true when the servers are those of StarRocks.
+func (r *run) starRocks() bool { return r.conf.Options.Dialect == "starrocks" }
+
+// grant is the statement that gives the user a privilege on the table.
+func (r *run) grant(doris, starRocks string) string {
+	if r.starRocks() {
+		return fmt.Sprintf("GRANT %s ON TABLE %s TO USER '%s'", starRocks, r.name(), r.conf.Username)
+	}
+	return fmt.Sprintf("GRANT %s ON %s TO '%s'", doris, r.name(), r.conf.Username)
+}
+
 // known is true when the table does not depend on the rows.
 func (r *run) known() bool { return r.Database != "" && r.Table != "" }
 
@@ -102,7 +113,7 @@ func (r *run) load(ctx context.Context) {
 		r.add("load", Failed, fmt.Sprintf("a load of no rows fails: %s", reason(err)), lower(note))
 		return
 	}
-	r.add("load", OK, "a load of no rows was committed in "+r.name(), "")
+	r.add("load", OK, "a load of no rows went all the way to "+r.name(), "")
 }
 
 // lower makes a sentence of the class table the end of a line.

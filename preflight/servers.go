@@ -143,7 +143,7 @@ func (r *run) wayFinding(err error, there bool) (status Status, text, advice str
 	switch {
 	case errors.Is(err, streamload.ErrDenied):
 		return Failed, fmt.Sprintf("the user %q may not load into %s: %s", r.conf.Username, r.name(), reason(err)),
-			fmt.Sprintf("GRANT LOAD_PRIV ON %s TO '%s'", r.name(), r.conf.Username)
+			r.grant("LOAD_PRIV", "INSERT")
 	case errors.Is(err, streamload.ErrNoBackend):
 		return Failed, fmt.Sprintf("no BE would take a load: %s", reason(err)), "SHOW BACKENDS says which are alive; the user's resource group may have none"
 	case errors.Is(err, streamload.ErrNotThere) && there:

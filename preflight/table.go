@@ -25,7 +25,7 @@ func (r *run) table(ctx context.Context) bool {
 		return false
 	case errors.Is(err, streamload.ErrDenied):
 		r.add("table", Note, fmt.Sprintf("the columns of %s cannot be looked at: %s", r.name(), reason(err)),
-			fmt.Sprintf("loads need no more than LOAD_PRIV; for this check GRANT SELECT_PRIV ON %s TO '%s'", r.name(), r.conf.Username))
+			"loads do not need that; for this check "+r.grant("SELECT_PRIV", "SELECT"))
 		return false
 	case err != nil:
 		r.add("table", Skipped, fmt.Sprintf("the columns of %s cannot be looked at: %s", r.name(), reason(err)), "")
@@ -66,8 +66,11 @@ func (r *run) key(t streamload.TableInfo) {
 	switch {
 	case unique:
 		if o.Unique.SequenceColumn == "" && r.MaxInFlight != 1 {
-			r.add("key", Note, fmt.Sprintf("unique key: a row that comes twice is stored once; of several rows with one key the one that is loaded last stays, and %d loads run at a time", r.MaxInFlight),
-				"where the order matters set sequence_column, or max_in_flight: 1")
+			advice := "where the order matters set sequence_column, or max_in_flight: 1"
+			if r.starRocks() { // which has no such columns
+				advice = "where the order matters set max_in_flight: 1"
+			}
+			r.add("key", Note, fmt.Sprintf("unique key: a row that comes twice is stored once; of several rows with one key the one that is loaded last stays, and %d loads run at a time", r.MaxInFlight), advice)
 		} else {
 			r.add("key", OK, "unique key: a row that comes twice is stored once", "")
 		}

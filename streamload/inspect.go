@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/dorisload/benthos-doris/streamload/decide"
+	"github.com/dorisload/benthos-doris/streamload/encode"
 	"github.com/dorisload/benthos-doris/streamload/internal/answer"
 	"github.com/dorisload/benthos-doris/streamload/internal/transport"
 )
@@ -291,7 +292,10 @@ func (c *Client) AskWay(ctx context.Context, i int, database, table string) (str
 	}
 }
 
-// LoadNothing loads no rows into a table, all the way: a transaction is begun, and committed without a row (Doris does so since 1.0). A server
+// noLoadData is what a server says that commits nothing without rows (StarRocks, and Doris before 1.0): it has done all but that.
+const noLoadData = "all partitions have no load data"
+
+// LoadNothing loads no rows into a table, all the way: a transaction is begun, and committed without a row, or aborted for having none. A server
 // that refuses the settings, the privilege, the table or the load itself says so: in the error, an *Error, and the note says what it means.
 func (c *Client) LoadNothing(ctx context.Context, database, table string) (note string, err error) {
 	if err := (Batch{Database: database, Table: table}).validate(c.policy.Unlabelled); err != nil {
@@ -303,6 +307,8 @@ func (c *Client) LoadNothing(ctx context.Context, database, table string) (note 
 	a := c.transport.Load(ctx, fe, transport.Load{Database: database, Table: table, Header: c.probeHeader(), Body: transport.Empty{}})
 	switch {
 	case a.HasAnswer && (a.Load.Word == answer.Success || a.Load.Word == answer.PublishTimeout) && a.HTTPStatus == http.StatusOK:
+		return "", nil
+	case a.HasAnswer && strings.Contains(strings.ToLower(a.Load.Message), noLoadData):
 		return "", nil
 	case !a.HasAnswer:
 		return a.Note(), &Error{Class: a.Class(), Stage: StageLoad, Database: database, Table: table, Attempts: 1, Message: c.secrets.Text(a.Err.Error(), maxMessage), Reason: "a load of nothing"}
@@ -321,7 +327,9 @@ func (c *Client) LoadNothing(ctx context.Context, database, table string) (note 
 func (c *Client) probeHeader() http.Header {
 	h := maps.Clone(c.header)
 	h["label"] = []string{randomLabel(c.conf.LabelPrefix + "_check")}
-	h["group_commit"] = []string{"off_mode"}
+	if c.conf.Options.dialect() == encode.Doris {
+		h["group_commit"] = []string{"off_mode"}
+	}
 	delete(h, "compress_type")
 	delete(h, "two_phase_commit")
 	switch c.conf.Options.Format {

@@ -43,7 +43,7 @@ Exits with 0 when nothing stands in the way of loads, with 1 when something
 does, and with 2 when a config cannot be read or has no such output.`[1:],
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON document"},
-			&cli.BoolFlag{Name: "load", Usage: "also load no rows into each table: a transaction is committed that holds nothing"},
+			&cli.BoolFlag{Name: "load", Usage: "also load no rows into each table: a transaction is begun that holds nothing"},
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print only what needs somebody: warnings and failures"},
 			&cli.DurationFlag{Name: "timeout", Value: maxCheck, Usage: "how long the check of one output may take"},
 			&cli.StringSliceFlag{Name: "resources", Aliases: []string{"r"}, Usage: "a file with resources that the configs use, or a pattern in quotes"},
