@@ -30,7 +30,7 @@ type server interface {
 	ids(t *testing.T, table string) []int64
 }
 
-// everyServer are the scenarios that need no fault. They hold for every Doris.
+// everyServer are the scenarios that need no fault. They hold for every Doris, and for StarRocks except where it is said.
 var everyServer = []struct {
 	name string
 	run  func(t *testing.T, s server)
@@ -229,6 +229,16 @@ func TestEveryServer(t *testing.T) {
 			everyRelease(t, func(t *testing.T, r release) {
 				tt.run(t, &emulated{cluster: newCluster(t, emulator.Options{Version: string(r), Users: []emulator.User{{Password: password, Load: []string{"*"}}}})})
 			})
+			t.Run("StarRocks", func(t *testing.T) {
+				t.Parallel()
+				if why := refusedByStarRocks[tt.name]; why != nil {
+					conf := config([]string{"http://127.0.0.1:1"}, starRocks, why)
+					_, err := streamload.New(conf)
+					require.ErrorContains(t, err, "StarRocks, which would ignore it without a word")
+					return
+				}
+				tt.run(t, &starRocksServer{emulated{cluster: newStarRocks(t, emulator.Options{Users: []emulator.User{{Password: password, Load: []string{"*"}}}})}})
+			})
 		})
 	}
 	fe := os.Getenv("DORIS_FE_URL")
@@ -275,6 +285,16 @@ func (e *emulated) newTable(t *testing.T) string {
 }
 
 func (e *emulated) ids(_ *testing.T, table string) []int64 { return e.stored(table) }
+
+// refusedByStarRocks are the scenarios that there are not with StarRocks, and the option for which the client refuses them.
+var refusedByStarRocks = map[string]func(*streamload.Config){"two phases": inTwoPhases}
+
+// starRocksServer is the emulator as StarRocks.
+type starRocksServer struct{ emulated }
+
+func (s *starRocksServer) config(change ...func(*streamload.Config)) streamload.Config {
+	return s.emulated.config(append([]func(*streamload.Config){starRocks}, change...)...)
+}
 
 // actual is a real Doris. Statements go through the FE's HTTP API (fe StmtExecutionAction.java).
 type actual struct {
