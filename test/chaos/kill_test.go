@@ -21,6 +21,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -226,6 +227,23 @@ func (k *killed) strike(e emulator.Exchange) {
 	k.aim()
 }
 
+// dump lets a process that does nothing any more say where its goroutines are, into the log.
+func (k *killed) dump() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.cmd == nil {
+		return
+	}
+	_ = k.cmd.Process.Signal(syscall.SIGQUIT)
+	select {
+	case <-k.exited:
+	case <-time.After(10 * time.Second):
+	}
+	if *traces != "" {
+		_ = os.WriteFile(filepath.Join(*traces, fmt.Sprintf("kill-%d.txt", k.seed)), []byte(k.trace.about(nil, nil)+"\n"+k.logs.String()), 0o600)
+	}
+}
+
 // noMore is true when no more kills will come; from now on, if that is said.
 func (k *killed) noMore(now bool) bool {
 	k.mu.Lock()
@@ -296,6 +314,7 @@ wait:
 		}
 	}
 	if idle >= patience {
+		k.dump()
 		k.t.Errorf("seed %d: stuck: %d of %d batches were acknowledged\n%s\n%s", k.seed, done.Load(), len(k.batches), tail(k.trace.about(nil, nil)), tail(k.logs.String()))
 	}
 	cancel()
