@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -289,6 +290,8 @@ func inUse(t *testing.T, slots int, tables ...string) *station {
 		s.send(t.Context(), 0, rowsFor(table, "-"))
 	}
 	time.Sleep(1001 * ms)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.began, s.log = time.Now(), nil
 	return s
 }
@@ -393,13 +396,14 @@ func TestFewerSlotsMakeLargerLoads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t, joinLimits{pending: 1024}, 0)
-		slots := 4
-		s.slots = func() int { return slots }
+		var slots atomic.Int64
+		slots.Store(4)
+		s.slots = func() int { return int(slots.Load()) }
 		for i := range 12 {
 			s.send(t.Context(), time.Duration(i)*99*ms, rowsFor("t", string(rune('a'+i))))
 		}
 		time.Sleep(50 * ms)
-		slots = 1
+		slots.Store(1)
 		require.Equal(t, []string{"0s t a", "1s t bcdefghijk", "2s t l"}, s.finish())
 	})
 }

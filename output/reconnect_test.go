@@ -104,7 +104,7 @@ func TestWhatIsNotKept(t *testing.T) {
 			t.Parallel()
 			e := cluster(t, emulator.Options{Faults: c.faults})
 			b := build(t, fields(e.FEURL(), "database: d\ntable: ${! json(\"t\") }\n"+c.fields))
-			got, err := write(within(t), t, b, batch)
+			got, err := write(within(t), t, b, batch.Copy())
 			require.NotEmpty(t, got)
 			require.NotErrorIs(t, err, service.ErrNotConnected)
 			text := strings.Join(slices.Collect(maps.Values(got)), "\n")
