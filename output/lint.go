@@ -261,5 +261,5 @@ root = [
   if (this.batching.count.or(0) > 1 || this.batching.byte_size.or(0) > 0) && this.batching.period.or("") == "" {
     "batching has no period: the last messages wait for a batch that never fills, and a pipeline whose input ends does not; set one, for instance period: 1s"
   },
-].filter(text -> text != null).concat($unknown)
+].filter(text -> text != null).merge($unknown)
 `

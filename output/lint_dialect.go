@@ -22,7 +22,7 @@ let unknown = $other_fields.filter(f -> match $config.get(f.field) {
   this.type() == "number" => this != 0
   this.type() == "array" => this.length() > 0
   _ => false
-}).map_each(f -> "%%v is not known to %%v, which would ignore it without a word: %%v".format(f.field, $server, f.instead)).concat(
+}).map_each(f -> "%%v is not known to %%v, which would ignore it without a word: %%v".format(f.field, $server, f.instead)).merge(
   this.headers.or({}).keys().sort().filter(k -> $other_headers.get(k.trim().lowercase()) != null).
     map_each(k -> "headers contains %%v, which %%v would ignore without a word: %%v".format(k.format_json(no_indent: true).string(), $server, $other_headers.get(k.trim().lowercase())))
 )
