@@ -218,7 +218,9 @@ func TestFindings(t *testing.T) {
 			want: []string{"warning columns: sequence_column is version, which is no column of d.u"},
 		},
 		{
-			name: "settings for a unique key without one", change: options("t", func(o *streamload.Options) { o.Unique.PartialColumns, o.Unique.MergeType, o.Columns = true, "DELETE", []string{"id", "a"} }), failed: 2,
+			name: "settings for a unique key without one", change: options("t", func(o *streamload.Options) {
+				o.Unique.PartialColumns, o.Unique.MergeType, o.Columns = true, "DELETE", []string{"id", "a"}
+			}), failed: 2,
 			want: []string{"failed key: merge_type is set, but d.t has no unique key (it is DUP_KEYS)", "failed key: partial_columns is set"},
 		},
 		{name: "group commit", change: options("t", func(o *streamload.Options) { o.GroupCommit = "sync_mode" }), want: []string{"note key: with group_commit sync_mode Doris makes the labels"}},
