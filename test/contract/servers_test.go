@@ -231,12 +231,6 @@ func TestEveryServer(t *testing.T) {
 			})
 			t.Run("StarRocks", func(t *testing.T) {
 				t.Parallel()
-				if why := refusedByStarRocks[tt.name]; why != nil {
-					conf := config([]string{"http://127.0.0.1:1"}, starRocks, why)
-					_, err := streamload.New(conf)
-					require.ErrorContains(t, err, "StarRocks, which would ignore it without a word")
-					return
-				}
 				tt.run(t, &starRocksServer{emulated{cluster: newStarRocks(t, emulator.Options{Users: []emulator.User{{Password: password, Load: []string{"*"}}}})}})
 			})
 		})
@@ -285,9 +279,6 @@ func (e *emulated) newTable(t *testing.T) string {
 }
 
 func (e *emulated) ids(_ *testing.T, table string) []int64 { return e.stored(table) }
-
-// refusedByStarRocks are the scenarios that there are not with StarRocks, and the option for which the client refuses them.
-var refusedByStarRocks = map[string]func(*streamload.Config){"two phases": inTwoPhases}
 
 // starRocksServer is the emulator as StarRocks.
 type starRocksServer struct{ emulated }
