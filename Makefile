@@ -79,6 +79,11 @@ race: ## Run the tests with the race detector
 	fi; \
 	set -x; $(GO) test $$race -shuffle=on $(TESTFLAGS) ./...
 
+# What the race detector, under which pools forget at random, cannot count.
+.PHONY: allocations
+allocations: ## Run the tests that count allocations
+	$(GO) test -count=1 -run 'Allocation|Memory' $(TESTFLAGS) ./streamload/encode ./test/bench
+
 # Minutes. A seed that fails says how to see it again.
 .PHONY: chaos
 chaos: ## Faults, redelivery and killed processes, with many seeds (SEEDS=n), and what finds a broken client
@@ -180,7 +185,7 @@ download: ## Download the modules
 # In this order, so that what fails fast fails first and the verdict of the
 # tests stands at the end.
 CI_FUZZTIME ?= 2s
-CI_STEPS    := download fmt-check vet build tidy-check docs-check lint fuzz race
+CI_STEPS    := download fmt-check vet build tidy-check docs-check lint fuzz allocations race
 
 .PHONY: ci
 ci: ## All checks as CI runs them

@@ -168,8 +168,8 @@ func idle(tb testing.TB, s *sink, every time.Duration, n int, more fields) []tim
 	}
 	all.Wait()
 	require.NoError(tb, stream.StopWithin(10*time.Second))
-	cancel()
 	require.NoError(tb, <-ended)
+	cancel()
 	slices.Sort(took)
 	return took
 }
