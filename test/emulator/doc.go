@@ -203,12 +203,21 @@
 //
 // An FE also answers, without an account:
 //
+//	GET    /                                         a page for browsers (Accept: text/html) that shows all of this while it happens
+//	GET    /emulator/live?loads=&rows=               what the page shows: servers, tables with their last rows (4 by default, 20 at most),
+//	                                                 running transactions, the newest loads (50, 200), switches and faults; long texts are cut
+//	POST   /emulator/switches                        {"switch":"lost-answer","on":true,"strike":"always"} switches a fault that
+//	                                                 /emulator/live lists; strike is always, third or once; {"clear":true}: no
+//	                                                 more faults, and every server is started; Content-Type: application/json
 //	GET    /emulator/tables                          tables, columns and row counts
 //	GET    /emulator/{db}/{table}/rows?limit=&offset=  {"total":n,"rows":[{...}]}; limit is 1000 by default
 //	GET    /emulator/loads                           what became of each load (see Load)
 //	GET    /emulator/faults                          faults in place and their hits
 //	POST   /emulator/faults                          more faults, one to a line (see ParseFault)
 //	DELETE /emulator/faults                          no more faults
+//
+// A browser that asks for a page of another site is refused with HTTP 403 when it would change something, and so is one that was led here by a name
+// that is not this emulator's (see Options.Advertise). Requests of the page are not in Emulator.Requests.
 //
 // # Limits
 //

@@ -15,21 +15,22 @@ import (
 
 // Emulator is a running cluster. Its methods may be called from any goroutine.
 type Emulator struct {
-	opt     Options
-	profile *profile
-	cat     *catalog
-	faults  *faultSet
-	rec     *recorder
-	logs    *errorLogs
-	fes     []*node
-	bes     []*node
-	coord   coordinators
-	dead    *deadEnd
-	master  atomic.Int64
-	ctx     context.Context //nolint:containedctx // it is the life of the cluster
-	cancel  context.CancelFunc
-	gate    sync.Mutex
-	busy    sync.WaitGroup // handlers and timers; Add under gate
+	opt      Options
+	profile  *profile
+	cat      *catalog
+	faults   *faultSet
+	rec      *recorder
+	logs     *errorLogs
+	switches *switches
+	fes      []*node
+	bes      []*node
+	coord    coordinators
+	dead     *deadEnd
+	master   atomic.Int64
+	ctx      context.Context //nolint:containedctx // it is the life of the cluster
+	cancel   context.CancelFunc
+	gate     sync.Mutex
+	busy     sync.WaitGroup // handlers and timers; Add under gate
 }
 
 // node is an FE or BE.
@@ -45,6 +46,8 @@ type node struct {
 	public string // host:port it tells clients
 	ln     *listener
 	wg     sync.WaitGroup // the goroutine of Serve
+	// returns is when it comes back by itself while it is down; zero: not at all.
+	returns time.Time
 }
 
 // Start starts a cluster. The caller must Close it.
@@ -79,6 +82,7 @@ func Start(opt Options) (*Emulator, error) {
 	for i, addr := range e.opt.BEAddrs {
 		e.bes = append(e.bes, &node{name: fmt.Sprintf("be%d", i+1), index: i, addr: addr})
 	}
+	e.switches = e.newSwitches()
 	for _, n := range e.fes {
 		n.handler = e.serve(n, e.serveFE)
 		if err := e.up(n); err != nil {
@@ -221,7 +225,7 @@ func (e *Emulator) up(n *node) error {
 
 // open serves on a listener. It wants the lock of the node held.
 func (e *Emulator) open(n *node, ln *listener) {
-	n.ln, n.addr = ln, ln.Addr().String()
+	n.ln, n.addr, n.returns = ln, ln.Addr().String(), time.Time{}
 	if n.public == "" { // a node that comes back keeps its address
 		n.public = e.publicAddr(n.addr)
 	}
@@ -278,6 +282,38 @@ func (n *node) shut(reset bool) {
 		n.wg.Wait()
 		n.ln = nil
 	}
+}
+
+// returnIn brings a node that is down back after d (0: not at all). When that was asked for before, the time that was said first counts.
+func (e *Emulator) returnIn(n *node, d time.Duration) {
+	if d <= 0 || !e.enter() {
+		return
+	}
+	n.mu.Lock()
+	if n.ln != nil || !n.returns.IsZero() {
+		n.mu.Unlock()
+		e.busy.Done()
+		return
+	}
+	due := time.Now().Add(d)
+	n.returns = due
+	n.mu.Unlock()
+	go func() {
+		defer e.busy.Done()
+		for wait := d; ; wait = time.Second { // its port may be taken for a while
+			select {
+			case <-time.After(wait):
+			case <-e.ctx.Done():
+				return
+			}
+			n.mu.Lock()
+			mine := n.returns.Equal(due) // otherwise it was started meanwhile
+			n.mu.Unlock()
+			if !mine || e.up(n) == nil {
+				return
+			}
+		}
+	}()
 }
 
 // at is the host:port that the node tells clients.

@@ -325,29 +325,18 @@ func (x *exchange) feDown(d time.Duration) verdict {
 		n = x.n
 	}
 	n.down(true)
-	return x.back(n, d, x.e.StartFE)
+	return x.back(n, d)
 }
 
 func (x *exchange) beDown(d time.Duration) verdict {
 	n := x.be()
 	x.e.StopBE(n.index)
-	return x.back(n, d, x.e.StartBE)
+	return x.back(n, d)
 }
 
 // back brings a node back after a while. The exchange is over if it is at that node.
-func (x *exchange) back(n *node, d time.Duration, start func(int) error) verdict {
-	if d > 0 && x.e.enter() {
-		go func() {
-			defer x.e.busy.Done()
-			wait := time.NewTimer(d)
-			defer wait.Stop()
-			select {
-			case <-wait.C:
-				_ = start(n.index)
-			case <-x.e.ctx.Done():
-			}
-		}()
-	}
+func (x *exchange) back(n *node, d time.Duration) verdict {
+	x.e.returnIn(n, d)
 	if n == x.n {
 		return over
 	}

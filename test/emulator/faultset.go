@@ -3,6 +3,7 @@ package emulator
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -115,4 +116,11 @@ func (i *Injected) strikes(e Exchange) bool {
 	}
 	i.hits++
 	return true
+}
+
+// active says that a fault is in place and can strike.
+func (s *faultSet) active(i *Injected) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return i != nil && slices.Contains(s.list, i) && (i.fault.Times == 0 || i.hits < i.fault.Times)
 }

@@ -12,6 +12,9 @@ const jsonType = "application/json"
 // serveFE routes a request at an FE.
 func (e *Emulator) serveFE(x *exchange) {
 	path := x.r.URL.EscapedPath()
+	if x.page(path) {
+		return
+	}
 	if strings.HasPrefix(path, "/emulator/") || path == "/emulator" {
 		x.readBack(strings.TrimPrefix(path, "/emulator"))
 		return

@@ -89,6 +89,10 @@ type Options struct {
 	// bodies in memory; Doris has none. Default 512 MiB.
 	MaxPlainBytes int64
 
+	// FEAway is how long an FE stays away that is taken down on the page of the
+	// emulator: the page goes with it, so it must come back by itself. Default 8 s.
+	FEAway time.Duration
+
 	// KeepBodies keeps the body of each load in its Request, for assertions.
 	KeepBodies bool
 	// KeepRecords bounds how many Requests, and how many Loads, are kept; the
@@ -136,6 +140,7 @@ func (o Options) withDefaults(p *profile) Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	orDuration(&o.FEAway, 8*time.Second)
 	orDuration(&o.LabelKeepMax, p.labelKeep())
 	orDuration(&o.DefaultTimeout, p.timeout())
 	orDuration(&o.PrecommitTimeout, p.precommitTimeout())

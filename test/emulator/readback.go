@@ -20,6 +20,12 @@ func (x *exchange) readBack(path string) {
 	switch {
 	case !ok:
 		x.springError(http.StatusBadRequest)
+	case !get && x.foreign() != nil:
+		x.answer(http.StatusForbidden, "text/plain; charset=utf-8", []byte(x.foreign().Error()+"\n"))
+	case get && len(seg) == 1 && seg[0] == "live":
+		x.showLive()
+	case len(seg) == 1 && seg[0] == "switches":
+		x.switchesEndpoint()
 	case get && len(seg) == 1 && seg[0] == "tables":
 		x.show(x.e.Tables())
 	case get && len(seg) == 1 && seg[0] == "loads":

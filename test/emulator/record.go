@@ -67,9 +67,11 @@ type recorder struct {
 	keep     int
 	requests []*Request
 	loads    []*Load
-	feBody   int64
-	leaving  int        // FE connections that are being closed after an answer
-	left     *sync.Cond // of mu: leaving became 0
+	// loadsTotal counts those that are not kept any more too.
+	loadsTotal int64
+	feBody     int64
+	leaving    int        // FE connections that are being closed after an answer
+	left       *sync.Cond // of mu: leaving became 0
 }
 
 func newRecorder(keep int) *recorder {
@@ -102,7 +104,9 @@ func (r *recorder) request(req *http.Request, server string) *Request {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.requests = last(append(r.requests, rec), r.keep)
+	if !ofPage(req) {
+		r.requests = last(append(r.requests, rec), r.keep)
+	}
 	return rec
 }
 
@@ -110,6 +114,7 @@ func (r *recorder) load(l *Load) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.loads = last(append(r.loads, l), r.keep)
+	r.loadsTotal++
 }
 
 // update changes a record that others may read.
