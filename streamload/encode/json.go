@@ -1,11 +1,6 @@
 package encode
 
-import (
-	"bytes"
-	"unicode/utf8"
-
-	"github.com/tidwall/gjson"
-)
+import "bytes"
 
 // maxDepth is the nesting that a row may have. It is the default limit of
 // simdjson, the parser of Doris' JSON reader (simdjson's DEFAULT_MAX_DEPTH). It
@@ -19,8 +14,10 @@ type jsonChecker struct {
 
 func (c jsonChecker) check(row []byte) ([]byte, error) {
 	r := trimSpace(row)
-	broken := bytes.IndexByte(r, '\n') >= 0 || bytes.IndexByte(r, '\r') >= 0
-	if err := checkJSON(row, r, broken || !c.skipValidation, aMessage); err != nil {
+	// Where line breaks may stand is only known of valid JSON.
+	all := !c.skipValidation || bytes.IndexByte(r, '\n') >= 0 || bytes.IndexByte(r, '\r') >= 0
+	broken, err := checkJSON(row, r, all, aMessage)
+	if err != nil {
 		return nil, err
 	}
 	if broken {
@@ -30,24 +27,23 @@ func (c jsonChecker) check(row []byte) ([]byte, error) {
 }
 
 // checkJSON says what keeps row from being one JSON object, looking only at its
-// ends unless all is true. r is row without white space at its ends.
-func checkJSON(row, r []byte, all bool, w what) error {
+// ends unless all is true. r is row without white space at its ends. broken says
+// whether there are line breaks in r, which it only knows if all is true.
+func checkJSON(row, r []byte, all bool, w what) (broken bool, err error) {
 	if len(r) == 0 || r[0] != '{' || r[len(r)-1] != '}' {
 		// Never nil: a valid object has these bytes at its ends.
-		return w.explainJSON(row)
+		return false, w.explainJSON(row)
 	}
-	if !all || validJSON(r) {
-		return nil
+	if !all {
+		return false, nil
+	}
+	ok, broken := validJSON(r)
+	if ok {
+		return broken, nil
 	}
 	// The explanation comes from encoding/json, which has the last word: a row
 	// that it finds nothing wrong with is loaded.
-	return w.explainJSON(row)
-}
-
-// validJSON says whether r is one valid JSON document in UTF-8, nested at most
-// maxDepth levels and without half surrogate pairs.
-func validJSON(r []byte) bool {
-	return !tooDeep(r) && gjson.ValidBytes(r) && utf8.Valid(r) && loneSurrogate(r) < 0
+	return bytes.IndexByte(r, '\n') >= 0 || bytes.IndexByte(r, '\r') >= 0, w.explainJSON(row)
 }
 
 // spacesForBreaks returns a copy of the valid JSON document r with a space in
@@ -95,6 +91,9 @@ func tooDeep(r []byte) bool {
 // trimSpace returns r without JSON white space at its ends. bytes.TrimSpace
 // would take away more than JSON knows as white space.
 func trimSpace(r []byte) []byte {
+	if len(r) > 0 && r[0] > ' ' && r[len(r)-1] > ' ' {
+		return r // nearly always
+	}
 	start, end := 0, len(r)
 	for start < end && isSpace(r[start]) {
 		start++

@@ -38,7 +38,8 @@ func newManyJSON(o Options) *manyChecker {
 				return nil, nil
 			}
 			// White space around and in it is no line break, so it may stay.
-			return line, checkJSON(line, r, !o.SkipValidation, aLine)
+			_, err := checkJSON(line, r, !o.SkipValidation, aLine)
+			return line, err
 		},
 	}
 }

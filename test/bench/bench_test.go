@@ -127,14 +127,16 @@ func BenchmarkLabel(b *testing.B) {
 // BenchmarkAlone is the output without peers, to be profiled.
 func BenchmarkAlone(b *testing.B) {
 	for _, w := range []workload{w1, w2, w3, w4, w5} {
-		b.Run(w.name, func(b *testing.B) {
-			s := startSink(b)
-			rows := w.content()
-			p := alone(b, w, s.FEKeep, nil)
-			for b.Loop() {
-				run(b, w, rows, p)
-			}
-			b.ReportMetric(0, "ns/op")
-		})
+		for name, more := range map[string]fields{"": nil, "_unchecked": unvalidated} {
+			b.Run(w.name+name, func(b *testing.B) {
+				s := startSink(b)
+				rows := w.content()
+				p := alone(b, w, s.FEKeep, more)
+				for b.Loop() {
+					run(b, w, rows, p)
+				}
+				b.ReportMetric(0, "ns/op")
+			})
+		}
 	}
 }

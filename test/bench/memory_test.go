@@ -4,6 +4,7 @@ package bench
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -35,10 +36,14 @@ func inMemory(tb testing.TB, name, fe string) peer {
 	switch name {
 	case "ours":
 		return ours(tb, w, fe, nil)
+	case "alone":
+		return alone(tb, w, fe, nil)
 	case "http_client":
 		return httpClient(tb, w, fe)
+	case "drop_plugin":
+		return droppedByPlugin(tb)
 	default:
-		return dropped(tb)
+		return peer{"nothing", func(context.Context, service.MessageBatch) error { return nil }}
 	}
 }
 
@@ -111,7 +116,7 @@ func measureMemory(tb testing.TB, s *sink, name string) float64 {
 }
 
 // BenchmarkPeakMemory is the most memory of a process that loads, over that of
-// one with the same batches that drops them.
+// one with the same batches that drops them: without the pipeline and in it.
 func BenchmarkPeakMemory(b *testing.B) {
 	s := startSink(b)
 	rows := w1.content()
@@ -119,10 +124,11 @@ func BenchmarkPeakMemory(b *testing.B) {
 	for _, row := range rows {
 		flight += memoryFlight * float64(len(row)+1)
 	}
-	var own, theirs []float64
+	var own, piped, theirs []float64
 	round := func() {
-		base := measureMemory(b, s, "drop")
-		own = append(own, (measureMemory(b, s, "ours")-base)/flight)
+		own = append(own, (measureMemory(b, s, "alone")-measureMemory(b, s, "nothing"))/flight)
+		base := measureMemory(b, s, "drop_plugin")
+		piped = append(piped, (measureMemory(b, s, "ours")-base)/flight)
 		theirs = append(theirs, (measureMemory(b, s, "http_client")-base)/flight)
 	}
 	for b.Loop() {
@@ -133,5 +139,6 @@ func BenchmarkPeakMemory(b *testing.B) {
 	}
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(median(own), "peak_vs_bodies")
+	b.ReportMetric(median(piped), "in_pipeline_peak_vs_bodies")
 	b.ReportMetric(median(theirs), "http_client_peak_vs_bodies")
 }

@@ -42,6 +42,7 @@ func env(tb testing.TB) *service.Environment {
 	tb.Helper()
 	e := service.NewEnvironment()
 	require.NoError(tb, output.Register(e, outputName))
+	require.NoError(tb, registerDrop(e))
 	return e
 }
 
@@ -163,10 +164,32 @@ func httpClient(tb testing.TB, w workload, fe string) peer {
 	})
 }
 
-// dropped is the output that does nothing.
+// dropped is the output of Benthos that does nothing.
 func dropped(tb testing.TB) peer {
 	tb.Helper()
 	return plugin(tb, "drop", fields{"drop": fields{}})
+}
+
+// droppedByPlugin is a plugin that does nothing. Benthos makes other messages of
+// all messages before a plugin sees them, which is not for us to answer for.
+func droppedByPlugin(tb testing.TB) peer {
+	tb.Helper()
+	return plugin(tb, "drop_plugin", fields{dropName: fields{}})
+}
+
+const dropName = "bench_drop"
+
+type dropper struct{}
+
+func (dropper) Connect(context.Context) error                          { return nil }
+func (dropper) WriteBatch(context.Context, service.MessageBatch) error { return nil }
+func (dropper) Close(context.Context) error                            { return nil }
+
+func registerDrop(e *service.Environment) error {
+	return e.RegisterBatchOutput(dropName, service.NewConfigSpec(),
+		func(*service.ParsedConfig, *service.Resources) (service.BatchOutput, service.BatchPolicy, int, error) {
+			return dropper{}, service.BatchPolicy{}, 64, nil
+		})
 }
 
 // rawPut is a PUT of one ready buffer with net/http, straight to the BE.

@@ -197,6 +197,9 @@ func surviveFaultsOf(t *testing.T, version release, faults []emulator.Fault, cha
 	twoPhase := false
 	client, j := c.client(append(change, retries(3), func(conf *streamload.Config) {
 		conf.LabelPoll.MaxElapsed = 40 * time.Millisecond
+		if slices.ContainsFunc(faults, func(f emulator.Fault) bool { return f.For > 0 && f.Do == emulator.FEDown }) {
+			conf.LabelPoll.MaxElapsed = 2 * time.Second // that FE comes back, be the machine ever so busy
+		}
 		twoPhase = conf.Options.TwoPhaseCommit
 	})...)
 	const n = 20
