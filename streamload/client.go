@@ -122,8 +122,27 @@ func (c *Client) Load(ctx context.Context, b Batch) (Report, error) {
 	return result(report, failure, rejected)
 }
 
-// loadOnce stores the rows of a body in one load.
+// loadOnce stores the rows of a body in one load. Where that leaves its label open, and another load of the rows would do better, it settles the label
+// and loads them once more, so that only those of one load fail for a broken connection.
 func (c *Client) loadOnce(ctx, alive context.Context, b Batch, body *encode.Body) (Report, *Error) {
+	first, failure := c.loadNow(ctx, alive, b, body)
+	if failure == nil || !failure.settle {
+		return first, failure
+	}
+	e := c.ledger.of(failure.Label)
+	if e == nil {
+		return first, failure // the ledger has no room for it
+	}
+	c.settleEntry(ctx, alive, e)
+	if c.ledger.state(e) == decide.Unsettled {
+		return first, failure
+	}
+	report, failure := c.loadNow(ctx, alive, b, body)
+	report.tried(first)
+	return report, failure
+}
+
+func (c *Client) loadNow(ctx, alive context.Context, b Batch, body *encode.Body) (Report, *Error) {
 	if c.ledger.empty() {
 		return c.deliver(ctx, alive, b, body)
 	}

@@ -86,6 +86,7 @@ type Error struct {
 
 	stored []int // rows that are committed although Partial is not set, sorted
 	divide bool  // the rows may be stored in smaller loads
+	settle bool  // the rows may be stored in other loads, once the label is settled
 
 	refused  bool   // the server refuses some of the rows, and the others may be stored in other loads
 	filtered int64  // how many, by its count

@@ -85,6 +85,7 @@ func (d *delivery) failure(o decide.Outcome, r Report) *Error {
 		HTTPStatus: d.last.HTTPStatus, Status: d.secrets.Text(d.last.Load.Status, maxStatus), Message: d.lastMessage(), Reason: o.Reason.String(),
 		LabelState: d.lastPoll.state, ErrorURL: r.ErrorURL, ErrorLines: r.ErrorLines, Unresolved: o.Open, NoFE: d.noFE, Err: d.last.Err,
 	}
+	e.settle = o.Reason == decide.SettleFirst
 	e.divide = o.Reason == decide.Divide && e.Class == decide.TooLarge && r.Rows > 1
 	if o.Reason == decide.Divide && e.Class == decide.DataQuality && d.conf.IsolateBadRows {
 		e.refused, e.filtered, e.page = true, r.Filtered, d.page

@@ -24,6 +24,12 @@ func numbers(t *testing.T) *emulator.Emulator {
 	}}})
 }
 
+// persistent isolates, and tries again.
+func persistent(c *streamload.Config) {
+	isolating(c)
+	c.MaxRetries = 3
+}
+
 func isolating(c *streamload.Config) { c.IsolateBadRows, c.Options.StrictMode = true, true }
 
 // withBad are n rows, of which those at some indexes do not fit.
@@ -140,4 +146,49 @@ func TestTooManyBadRows(t *testing.T) {
 		}
 	}
 	require.ErrorContains(t, e.Row(n-1), "300 loads did not find all bad rows")
+}
+
+// A connection that breaks while a load with bad rows runs leaves the label open, as the request could still arrive. The label is closed by a fence, and
+// the bad rows are found all the same: the good ones do not fail with them.
+func TestBadRowsAreFoundBehindABrokenConnection(t *testing.T) {
+	t.Parallel()
+	for _, f := range []emulator.Fault{
+		{At: emulator.BEHeaders, Do: emulator.Reset},
+		{At: emulator.BEBody, Do: emulator.Close},
+		{At: emulator.BEBeforeCommit, Do: emulator.Reset},
+		{At: emulator.BEAfterCommit, Do: emulator.Reset},
+		{At: emulator.BEAnswer, Do: emulator.Reset},
+		{At: emulator.BEAnswer, Do: emulator.Truncate, Bytes: 20},
+		{At: emulator.BEAnswer, Do: emulator.HTTP, Status: 502, Body: "<html>bad gateway</html>", ContentType: "text/html"},
+	} {
+		for _, f.Skip = range []int{0, 1, 2} {
+			for _, bad := range [][]int{{3}, {0, 9, 19}} {
+				t.Run(fmt.Sprintf("%s, bad %v", f, bad), func(t *testing.T) {
+					t.Parallel()
+					emu := numbers(t)
+					f.Times = 1
+					emu.Inject(f)
+					client := fastClient(t, emu, persistent)
+					isolated(t, client, emu, streamload.Batch{Database: "d", Table: "t", Rows: unreadable(withBad(20, bad...), bad...)}, bad...)
+					loads, rows := client.LedgerSize()
+					require.Zero(t, loads+rows)
+				})
+			}
+		}
+	}
+}
+
+// Where nobody tells the label's state, the load stays unknown, and its rows are held.
+func TestBadRowsBehindAnOpenLabelAreHeld(t *testing.T) {
+	t.Parallel()
+	emu := numbers(t)
+	emu.Inject(emulator.Fault{At: emulator.BEAnswer, Do: emulator.Reset, Times: 1})
+	states := emu.Inject(emulator.Fault{At: emulator.StateQuery, Do: emulator.HTTP, Status: 500, Skip: 2})
+	client := fastClient(t, emu, persistent)
+	b := streamload.Batch{Database: "d", Table: "t", Rows: withBad(20, 3)}
+	_, err := client.Load(t.Context(), b)
+	require.ErrorIs(t, err, streamload.ErrUnresolved)
+	require.Empty(t, storedIDs(emu))
+	states.Remove()
+	isolated(t, client, emu, b, 3)
 }

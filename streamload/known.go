@@ -27,7 +27,7 @@ func (c *Client) loadKnown(ctx, alive context.Context, b Batch, body *encode.Bod
 	if free.Rows() > 0 {
 		report, failure = c.deliver(ctx, alive, b, &free)
 	}
-	if failure != nil && (b.Whole || failure.divide || failure.refused && free.Rows() > 1) { // all of it will be loaded again
+	if failure != nil && (b.Whole || failure.divide || failure.settle || failure.refused && free.Rows() > 1) { // all of it will be loaded again
 		known.claim.giveBack()
 		return report, failure
 	}

@@ -206,14 +206,22 @@ func (l *ledger) owed(label string) (decide.Debt, bool) {
 	if label == "" || l.empty() {
 		return decide.Debt{}, false
 	}
+	if e := l.of(label); e != nil {
+		return e.owed, true
+	}
+	return decide.Debt{}, false
+}
+
+// of is the entry of a label, nil if there is none.
+func (l *ledger) of(label string) *entry {
 	l.mu.Lock()
 	defer l.unlock()
 	for _, e := range l.entries {
 		if e.label == label {
-			return e.owed, true
+			return e
 		}
 	}
-	return decide.Debt{}, false
+	return nil
 }
 
 // settle removes the entry of a label that a delivery has found committed, or closed.

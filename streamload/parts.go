@@ -183,11 +183,14 @@ func (e *Error) notSent() *Error {
 }
 
 // tried adds up what it took to learn that rows are too large for one load.
-func (p *parts) tried(r Report) {
-	p.report.Attempts += r.Attempts
-	p.report.Polls += r.Polls
-	p.report.Took += r.Took
-	p.report.Ambiguous = p.report.Ambiguous || r.Ambiguous
+func (p *parts) tried(r Report) { p.report.tried(r) }
+
+// tried adds what was tried before, and came to nothing.
+func (r *Report) tried(before Report) {
+	r.Attempts += before.Attempts
+	r.Polls += before.Polls
+	r.Took += before.Took
+	r.Ambiguous = r.Ambiguous || before.Ambiguous
 }
 
 // count adds up what a load of the batch came to.

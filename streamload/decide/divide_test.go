@@ -42,10 +42,32 @@ func TestDivide(t *testing.T) {
 		{"too large for a proxy that saw no body", divisible, []turn{
 			{0, refusing(413, html), nack(Divide, false)},
 		}},
-		{"too large for a proxy, but an earlier request is unanswered: the same again", divisible, []turn{
+		{"too large for a proxy, but an earlier request is unanswered: settled first", divisible, []turn{
+			{0, lostAnswer(), pollAction(0, poll0)},
+			{1, state(answer.StateUnknown), resendAction(0, backoff0)},
+			{2, refusing(413, html), nack(SettleFirst, true)},
+		}},
+		{"the same with a stable label, which nobody may fence: the same again", func(p *Policy) { p.Divisible, p.StableLabel = true, true }, []turn{
 			{0, lostAnswer(), pollAction(0, poll0)},
 			{1, state(answer.StateUnknown), resendAction(0, backoff0)},
 			{2, refusing(413, html), resendAction(0, 0)}, // the other FE at once
+		}},
+		{"the same with servers that take no fence", func(p *Policy) { p.Divisible, p.NoFence = true, true }, []turn{
+			{0, lostAnswer(), pollAction(0, poll0)},
+			{1, state(answer.StateUnknown), resendAction(0, backoff0)},
+			{2, refusing(413, html), resendAction(0, 0)},
+		}},
+		{"bad rows, and an earlier request is unanswered: settled first", joined, []turn{
+			{0, lostAnswer(), pollAction(0, poll0)},
+			{1, state(answer.StateAborted), resendAction(0, backoff0)},
+			{2, saying(200, filtered), pollAction(0, 0)},
+			{3, state(answer.StateAborted), nack(SettleFirst, true)},
+		}},
+		{"bad rows, an unanswered request, and a transaction that may be there still: the same again", joined, []turn{
+			{0, lostAnswer(), pollAction(0, poll0)},
+			{1, state(answer.StateAborted), resendAction(0, backoff0)},
+			{2, saying(200, filtered), pollAction(0, 0)},
+			{3, state(answer.StateUnknown), resendAction(0, 2*backoff0)},
 		}},
 		{"divided also when no retry is allowed", func(p *Policy) { p.MaxRetries, p.Divisible = -1, true }, []turn{
 			{0, refusing(413, html), nack(Divide, false)},

@@ -215,12 +215,15 @@ const (
 	NothingCounted
 	// Divide: nothing is stored, and the rows are to be sent in other loads, with labels of their own.
 	Divide
+	// SettleFirst: the rows are to be sent in other loads, and a request under the label was never answered. Once the label is settled (see
+	// StartSettlement) the rows can be loaded anew.
+	SettleFirst
 )
 
 func (r Reason) String() string {
 	return [...]string{
 		"none", "retries used up", "time used up", "label still open", "label state refused", "no label to ask for", "stopped", "no row was counted",
-		"the same rows would fail again",
+		"the same rows would fail again", "the label has to be settled first",
 	}[r]
 }
 

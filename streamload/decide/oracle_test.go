@@ -381,6 +381,8 @@ func (o *oracle) checkDone(evidence Evidence) error {
 		return fmt.Errorf("ends because of %q, which did not happen", out.Reason)
 	case out.Reason == Divide && (!o.divide || open || o.cancelled):
 		return fmt.Errorf("divided: allowed %t, open %t, cancelled %t", o.divide, open, o.cancelled)
+	case out.Reason == SettleFirst && (!o.divide || o.unanswered == 0 || o.doubt || o.unasked || o.lied || o.cancelled || o.policy.StableLabel || o.policy.NoFence):
+		return fmt.Errorf("to be settled first: allowed %t, %d unanswered, doubt %t, lied %t, cancelled %t", o.divide, o.unanswered, o.doubt, o.lied, o.cancelled)
 	case (out.Reason == StillOpen || out.Reason == StateRefused || out.Reason == NoLabel) && !open:
 		return fmt.Errorf("ends because of %q, but nothing is open", out.Reason)
 	}
