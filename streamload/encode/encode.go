@@ -154,6 +154,7 @@ func Encode(rows [][]byte, o Options) (b Body, rejected []RowError) {
 	var c checker
 	var l layout
 	var many *manyChecker
+	var known ahead
 	switch {
 	case o.ManyRows && o.Format == JSON && !o.StripOuterArray:
 		many, l = newManyJSON(o), jsonLines
@@ -164,7 +165,11 @@ func Encode(rows [][]byte, o Options) (b Body, rejected []RowError) {
 	case o.ManyRows:
 		c = manyOf(o.Format)
 	case o.Format == JSON:
-		c, l = jsonChecker{skipValidation: o.SkipValidation}, jsonLines
+		j := jsonChecker{skipValidation: o.SkipValidation}
+		if !o.Hash { // a hash is cheap only while the row is in the processor's cache
+			known = lookAhead(rows, j)
+		}
+		c, l = j, jsonLines
 		if o.StripOuterArray {
 			l = jsonArray
 		}
@@ -184,7 +189,15 @@ func Encode(rows [][]byte, o Options) (b Body, rejected []RowError) {
 	}
 	s := selection{in: rows}
 	var lines []int
-	for i, row := range rows {
+	for i, good := 0, 0; i < len(rows); i++ {
+		row := rows[i]
+		if good = max(good, known.until(i, len(rows))); i < good {
+			s.keep(i, row)
+			if h != nil {
+				h.row(row)
+			}
+			continue
+		}
 		out, err := c.check(row)
 		if err != nil {
 			bad := RowError{Index: i, Err: err}
