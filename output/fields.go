@@ -104,7 +104,7 @@ func loadFields() []*service.ConfigField {
 			Examples(0, 0.01).
 			LintRule(maxFilterRatioLint),
 		service.NewBoolField(fieldIsolateBadRows).
-			Description("When Doris refuses a load for rows that do not fit the table, find these rows, store the others, and fail each bad row by itself with what Doris says about it. The rows are found on the error page of the load, or by loading smaller and smaller groups: about k*log2(n/k) + 2k loads for k bad rows of n, at most 300. Without it the whole load fails.").
+			Description("When Doris refuses a load for rows that do not fit the table, find these rows, store the others, and fail each bad row by itself with what Doris says about it. The rows are found on the error page of the load, or by loading smaller and smaller groups: about k*log2(n/k) + 2k loads for k bad rows of n, at most 300. Without it the whole load fails. With `max_filter_ratio` a group that keeps within it is stored, and what Doris drops of it is acknowledged.").
 			Default(false),
 		service.NewBoolField(fieldStrictMode).
 			Description("Refuse a row with a value that cannot be converted to the type of its column, instead of storing NULL there.").
