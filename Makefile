@@ -36,8 +36,12 @@ build: ## Static binaries into bin/ (VERSION=... to stamp another version)
 
 # With the flags of build, so that what both need is compiled once.
 .PHONY: demo
-demo: build ## Load thousands of real events through a pipeline into the emulator and count them on both sides
+demo: build ## Load thousands of real events through a pipeline into the emulator and count them on both sides (ARGS=-keep to look at it then)
 	@CGO_ENABLED=0 $(GO) run -trimpath ./cmd/demo $(ARGS)
+
+.PHONY: screenshot
+screenshot: ## Make the picture of the emulator's page anew (needs Chromium)
+	REQUIRE_CHROMIUM=1 $(GO) test -count=1 -run '^TestPicture$$' ./test/page -args -picture=$(CURDIR)/docs/images/emulator.png
 
 .PHONY: emulator
 emulator: ## Run the Doris emulator (ARGS='-help' lists its flags)

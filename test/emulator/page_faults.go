@@ -68,7 +68,7 @@ func (e *Emulator) newSwitches() *switches {
 			fault: Fault{At: BEBeforeCommit, Do: PublishTimeout, For: 10 * time.Second},
 		},
 		{
-			name: "txn-limit", title: "Running transactions limit", help: "The database has no room for another transaction: the load is refused.",
+			name: "txn-limit", title: "Transaction limit", help: "The database has no room for another transaction: the load is refused.",
 			fault: Fault{At: BEBegin, Do: TxnLimit},
 		},
 		{
@@ -79,13 +79,13 @@ func (e *Emulator) newSwitches() *switches {
 	for _, n := range e.fes {
 		s.list = append(s.list, &faultSwitch{
 			name: n.name + "-down", title: strings.ToUpper(n.name) + " down", node: n,
-			help: fmt.Sprintf("Off the network for %s, and what it serves with it, this page too. It comes back by itself, and the page goes on.", e.opt.FEAway),
+			help: fmt.Sprintf("Off the network for %g s, and with it this page, if it serves it. It comes back by itself, and the page goes on.", e.opt.FEAway.Seconds()),
 		})
 	}
 	for _, n := range e.bes {
 		s.list = append(s.list, &faultSwitch{
 			name: n.name + "-down", title: strings.ToUpper(n.name) + " down", node: n,
-			help: "Off the network until you switch it on again. Its running loads are aborted.",
+			help: "Off the network for as long as this is on. Its running loads are aborted.",
 		})
 	}
 	return s
@@ -189,7 +189,7 @@ func (x *exchange) switchesEndpoint() {
 		return
 	}
 	var o order
-	in := json.NewDecoder(http.MaxBytesReader(x.w, x.r.Body, 4096))
+	in := json.NewDecoder(http.MaxBytesReader(nil, x.r.Body, 4096))
 	in.DisallowUnknownFields()
 	if err := in.Decode(&o); err != nil {
 		refuse(http.StatusBadRequest, err.Error())
@@ -255,8 +255,7 @@ func (x *exchange) lastWords(v any) {
 	if !ok {
 		return
 	}
-	head := "HTTP/1.1 200 OK\r\nContent-Type: " + jsonType + "\r\nContent-Length: " + fmt.Sprint(len(body)) + "\r\nConnection: close\r\n\r\n"
-	_, _ = c.Write(append([]byte(head), body...))
+	_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", jsonType, len(body), body)
 	x.leave(c, in)
 }
 

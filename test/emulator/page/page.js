@@ -216,6 +216,14 @@ function cell(name, kind, ...children) {
   return element("td", { class: kind || undefined, "data-name": name || undefined }, ...children);
 }
 
+function nameCell(database, table) {
+  return table ? cell("", "name", `${database}.`, element("wbr"), table) : cell("", "name", database);
+}
+
+function labelCell(label) {
+  return cell("", "label", element("code", {}, label));
+}
+
 function stateBadge(state) {
   const kind = { VISIBLE: "good", COMMITTED: "warn", ABORTED: "bad", UNKNOWN: "bad" }[state] ?? "warn";
   return badge(state, kind);
@@ -225,10 +233,10 @@ function showRunning(list, total) {
   $("running-none").hidden = total > 0;
   $("running-box").hidden = total === 0;
   put($("running-sum"), total > list.length ? `${whole.format(total)}, of which the newest ${list.length} are shown` : "");
-  const rows = list.map((t) => [String(t.txn), t.state, t.table ? `${t.database}.${t.table}` : t.database, t.label, t.be, duration(t.age_ms)]);
+  const rows = list.map((t) => [String(t.txn), t.state, t.database, t.table, t.label, t.be, duration(t.age_ms)]);
   if (!changed("running", rows)) return;
-  $("running").replaceChildren(...rows.map(([txn, state, table, label, be, age]) => element("tr", {},
-    cell("txn", "", txn), cell("", "", stateBadge(state)), cell("", "name", table), cell("", "label", label), cell("", "", be), cell("since", "num", age))));
+  $("running").replaceChildren(...rows.map(([txn, state, database, table, label, be, age]) => element("tr", {},
+    cell("txn", "", txn), cell("", "", stateBadge(state)), nameCell(database, table), labelCell(label), cell("", "", be), cell("since", "num", age))));
 }
 
 let seen = -1; // how many loads there were when they were drawn last
@@ -240,15 +248,18 @@ function showLoads(list, total) {
   if (!changed("loads", list)) return;
   const fresh = seen < 0 ? 0 : total - seen;
   seen = total;
-  $("loads").replaceChildren(...list.map((l, i) => {
+  // Each load is a body of the table: its message has a row of its own, with room for it.
+  $("loads").replaceChildren($("loads").tHead, ...list.map((l, i) => {
     const answered = l.answered ? badge(l.status, { Success: "good", "Publish Timeout": "warn" }[l.status] ?? "bad")
       : badge(l.status ? `${l.status}, not delivered` : "none", "bad");
-    return element("tr", { class: i < fresh ? "fresh" : undefined },
-      cell("", "time", clock(l.end)), cell("", "", answered), cell("", "", stateBadge(l.state)), cell("", "name", `${l.database}.${l.table}`), cell("", "label", l.label),
+    const noted = l.message !== "" && l.message !== "OK";
+    const body = element("tbody", { class: i < fresh ? "fresh" : undefined }, element("tr", { class: noted ? "noted" : undefined },
+      cell("", "time", clock(l.end)), cell("", "", answered), cell("", "", stateBadge(l.state)), nameCell(l.database, l.table), labelCell(l.label),
       cell("txn", "", l.txn < 0 ? "–" : String(l.txn)), cell("", "", l.be),
       cell("rows", "num", whole.format(l.rows)), cell("loaded", "num", whole.format(l.loaded)), cell("filtered", "num", whole.format(l.filtered)),
-      cell("unselected", "num", whole.format(l.unselected)), cell("", "num", bytes(l.bytes)), cell("", "num", duration(new Date(l.end) - new Date(l.start))),
-      cell("", "message", l.message));
+      cell("unselected", "num", whole.format(l.unselected)), cell("", "num", bytes(l.bytes)), cell("", "num", duration(new Date(l.end) - new Date(l.start)))));
+    if (noted) body.append(element("tr", { class: "note" }, element("td"), element("td", { class: "message", colspan: "12" }, l.message)));
+    return body;
   }));
 }
 
