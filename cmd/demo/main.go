@@ -30,6 +30,7 @@ const (
 type settings struct {
 	binary, config, tables, packages, events string
 	repeat                                   int
+	keep                                     bool
 }
 
 func main() {
@@ -40,6 +41,7 @@ func main() {
 	flag.StringVar(&s.packages, "packages", "./streamload/decide ./streamload/encode ./streamload/internal/answer", "the packages whose tests make the events")
 	flag.StringVar(&s.events, "events", "", "a file of `go test -json` events to load instead of running the tests")
 	flag.IntVar(&s.repeat, "repeat", 1, "how often the tests are run; more of it makes more events")
+	flag.BoolVar(&s.keep, "keep", false, "leave the emulator running at the end until Ctrl-C, so that its page can be looked at")
 	flag.Parse()
 	if err := interruptible(s); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
@@ -80,6 +82,13 @@ func run(ctx context.Context, s settings) error {
 	}
 	defer func() { _ = emu.Close() }()
 	fmt.Printf("2. A small Doris: FE at %s, table %s.%s\n", emu.FEURL(), database, table)
+	if s.keep {
+		fmt.Printf("   Watch it in a browser: %s/\n", emu.FEURL())
+		defer func() {
+			fmt.Printf("\nThe emulator goes on at %s/ until Ctrl-C.\n", emu.FEURL())
+			<-ctx.Done()
+		}()
+	}
 
 	fmt.Printf("3. Pipeline: %s run %s\n", s.binary, s.config)
 	began := time.Now()

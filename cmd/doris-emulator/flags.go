@@ -71,7 +71,8 @@ Usage:
 
 Examples:
   doris-emulator
-      Listen on the ports of Doris; create each table on its first load.
+      Listen on the ports of Doris; create each table on its first load. Open
+      http://127.0.0.1:8030/ in a browser to watch, and to switch faults on.
   curl --location-trusted -u root: -H "Expect:100-continue" -H "format:json" \
        -H "read_json_by_line:true" -T events.ndjson -XPUT \
        http://127.0.0.1:8030/api/demo/events/_stream_load

@@ -52,6 +52,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 1
 	}
 	say(stdout, "doris-emulator %s is ready: FE %s, BE %s\n", version(), strings.Join(emu.FEURLs(), " "), strings.Join(emu.BEAddrs(), " "))
+	say(stdout, "watch it in a browser: %s/\n", emu.FEURL())
 	<-ctx.Done()
 	if err := emu.Close(); err != nil {
 		say(stderr, "doris-emulator: %v\n", err)

@@ -44,6 +44,8 @@ tables:
 	require.True(t, lines.Scan())
 	m := regexp.MustCompile(`is ready: FE (http://\S+), BE (\S+)$`).FindStringSubmatch(lines.Text())
 	require.NotNil(t, m, lines.Text())
+	require.True(t, lines.Scan())
+	require.Equal(t, "watch it in a browser: "+m[1]+"/", lines.Text())
 
 	answer := make(chan string, 1)
 	go func() {
