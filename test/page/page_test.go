@@ -86,7 +86,7 @@ func checked(name string) string {
 func TestPageWhileRowsAreLoaded(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t, 1280, 900)
-	emu := emulator.New(t, emulator.Options{AutoCreate: true, FEAway: 1500 * time.Millisecond})
+	emu := emulator.New(t, emulator.Options{AutoCreate: true, FEAway: 4 * time.Second})
 	b.open(emu.FEURL())
 	b.until(`document.title === "Apache Doris 3.1 emulator"`)
 	b.until(`!document.querySelector("#tables-none").hidden && !document.querySelector("#loads-none").hidden`)
