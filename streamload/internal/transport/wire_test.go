@@ -45,19 +45,19 @@ type peer struct {
 	*wire
 	net.Conn
 	br   *bufio.Reader
-	nth  int   // connection, from 1
-	came int64 // bytes received
-	used int64 // of them, those of the heads and bodies that the script read
+	nth  int          // connection, from 1
+	came atomic.Int64 // bytes received; a script may leave a copy running
+	used int64        // of them, those of the heads and bodies that the script read
 }
 
 func (p *peer) Read(b []byte) (int, error) {
 	n, err := p.Conn.Read(b)
-	p.came += int64(n)
+	p.came.Add(int64(n))
 	return n, err
 }
 
 // at is the position in what is received up to which the script has read.
-func (p *peer) at() int64 { return p.came - int64(p.br.Buffered()) }
+func (p *peer) at() int64 { return p.came.Load() - int64(p.br.Buffered()) }
 
 // serve plays the script with each connection. A script that returns closes its connection.
 func serve(t *testing.T, script func(*peer)) *wire {
@@ -98,7 +98,7 @@ func serveOn(t *testing.T, l net.Listener, script func(*peer)) *wire {
 			w.wg.Go(func() {
 				defer close(stop)
 				script(p)
-				w.stray.Add(p.came - p.used)
+				w.stray.Add(p.came.Load() - p.used)
 				w.open.Add(-1)
 			})
 		}
