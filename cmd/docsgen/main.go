@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 
 	"github.com/redpanda-data/benthos/v4/public/service"
 
@@ -63,6 +64,12 @@ func run(root string, check bool, out io.Writer) error {
 	return nil
 }
 
+// registerExporter puts the exporter where Benthos finds it: of metrics it knows only what is in the global environment. Once, because it is
+// looked up there without a lock.
+var registerExporter = sync.OnceValue(func() error {
+	return exporter.Register(service.GlobalEnvironment(), exporter.Name, nil)
+})
+
 // describe asks the code for everything that the docs say of it.
 func describe() (source, error) {
 	env := service.NewEmptyEnvironment()
@@ -73,8 +80,7 @@ func describe() (source, error) {
 	if err != nil {
 		return source{}, err
 	}
-	// Of metrics Benthos knows only what is in the global environment.
-	if err := exporter.Register(service.GlobalEnvironment(), exporter.Name, nil); err != nil {
+	if err := registerExporter(); err != nil {
 		return source{}, err
 	}
 	view, ok := service.GlobalEnvironment().GetMetricsConfig(exporter.Name)
