@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/dorisload/benthos-doris/streamload"
+	"github.com/dorisload/benthos-doris/streamload/encode"
 )
 
 // options reads the fields that become headers. The client checks them.
@@ -46,6 +47,10 @@ func (r *reader) options() streamload.Options {
 	if p.Contains(fieldMaxFilterRatio) {
 		ratio := read(r, p.FieldFloat, fieldMaxFilterRatio)
 		o.MaxFilterRatio = &ratio
+	}
+	if f, ok := encode.ParseFormat(o.Format); ok && f.Delimited() && o.ColumnSeparator == "" {
+		// In the client that is its default; servers take a tab for it.
+		r.bad(fieldColumnSeparator, "is empty; leave it out for a comma")
 	}
 	byLine := read(r, p.FieldBool, fieldReadJSONByLine)
 	if o.Dialect != streamload.DialectStarRocks && o.Format == formatJSON && !byLine && !o.StripOuterArray {

@@ -77,6 +77,7 @@ func connectionFields() []*service.ConfigField {
 			Description("How the servers are reached that frontends name: `host:port` as the frontend says it, to `host:port` as seen from here; or host to host, with the port kept.").
 			Default(map[string]any{}).
 			Example(map[string]any{"172.20.80.3:8040": "localhost:8040"}).
+			LintRule(redirectMapLint).
 			Advanced(),
 		service.NewIntField(fieldQueryPort).
 			Description("Accepted so that configs written for Redpanda Connect run unchanged, and not used: everything goes over the HTTP port.").
@@ -90,6 +91,7 @@ func loadFields() []*service.ConfigField {
 		service.NewStringListField(fieldColumns).
 			Description("The columns in the order of the cells of CSV or of `jsonpaths`, and columns that are computed. Each entry goes into the header `columns` as it is.").
 			Default([]any{}).
+			LintRule(listLint(fieldColumns)).
 			Example([]any{"id", "name", "ts"}).
 			Example([]any{"id", "tmp", "ts = from_unixtime(tmp)"}),
 		service.NewStringField(fieldWhere).
@@ -112,11 +114,13 @@ func loadFields() []*service.ConfigField {
 		service.NewStringListField(fieldPartitions).
 			Description("Load into these partitions only. Rows of other partitions count as refused.").
 			Default([]any{}).
+			LintRule(listLint(fieldPartitions)).
 			Example([]any{"p202401", "p202402"}).
 			Advanced(),
 		service.NewStringListField(fieldTemporaryPartitions).
 			Description("Load into these temporary partitions only. Not together with `partitions`.").
 			Default([]any{}).
+			LintRule(listLint(fieldTemporaryPartitions)).
 			Advanced(),
 		service.NewStringField(fieldTimezone).
 			Description("The time zone of time functions in `columns` and `where`. Not set, that of the cluster.").

@@ -32,6 +32,7 @@ func uniqueFields() []*service.ConfigField {
 		service.NewStringListField(fieldHiddenColumns).
 			Description("Columns that Doris itself has added to the table and that the rows hold: with `__DORIS_DELETE_SIGN__`, a row with 1 in it deletes. Not together with `columns`, which can name them too.").
 			Default([]any{}).
+			LintRule(listLint(fieldHiddenColumns)).
 			Example([]any{"__DORIS_DELETE_SIGN__"}).
 			Advanced(),
 		service.NewBoolField(fieldPartialColumns).

@@ -97,13 +97,15 @@ const (
 
 // specLint holds the lints that look at several fields. Defaults are filled in when it runs. Each rule is on its own: one that cannot be
 // evaluated, because some field has a wrong type, must not hide the others.
-var specLint = dialectLists() + `
+var specLint = dialectLists() + separatorLists + intervalLists + `
 let doris = this.dialect != "starrocks"
 let delimited = [ "csv", "csv_with_names", "csv_with_names_and_types" ].contains(this.format)
 let json = this.format == "json"
 let files = [ "parquet", "orc", "arrow" ].contains(this.format)
 let compressed = this.compression.or("none") != "none"
 let highest = if this.compression == "zstd" { 22 } else { 9 }
+# An empty entry may be a variable of the environment that is not set.
+let fe_lists = this.fe_urls.or([]).map_each(list -> list.string())
 let grouped = [ "sync_mode", "async_mode" ].contains(this.group_commit)
 
 let json_only = [
@@ -153,7 +155,7 @@ let not_flexible = [
 ].filter(name -> name != null)
 
 root = [
-  if this.fe_urls.or([]).length() == 0 && this.url.or("") == "" {
+  if $fe_lists.filter(list -> list == "" || list.split(",").any(one -> one.trim() != "")).length() == 0 && this.url.or("").string().trim() == "" {
     "fe_urls is empty: at least one FE address is needed, for instance http://localhost:8030"
   },
   if $doris && $json && this.read_json_by_line == false && this.strip_outer_array == false {
@@ -261,5 +263,5 @@ root = [
   if (this.batching.count.or(0) > 1 || this.batching.byte_size.or(0) > 0) && this.batching.period.or("") == "" {
     "batching has no period: the last messages wait for a batch that never fills, and a pipeline whose input ends does not; set one, for instance period: 1s"
   },
-].filter(text -> text != null).merge($unknown)
+].filter(text -> text != null).merge($unknown).merge($separators).merge($intervals)
 `

@@ -43,6 +43,46 @@ root = match {
 }`, durationForm, field, refused, field, must)
 }
 
+// intervalLists makes the list $intervals for specLint: series of waits that do not fit together. Durations are compared in nanoseconds; one that
+// cannot be read, or is not known yet, is left to the lint of its own field.
+var intervalLists = fmt.Sprintf(`
+map unit {
+  root = match this {
+    "h" => 3600000000000
+    "m" => 60000000000
+    "s" => 1000000000
+    "ms" => 1000000
+    "ns" => 1
+    _ => 1000
+  }
+}
+
+map nanoseconds {
+  let text = this.string()
+  let parts = if $text.re_match(%q) { $text.re_find_all_submatch("([0-9.]+)(ns|us|µs|μs|ms|s|m|h)") } else { [] }
+  let sum = $parts.map_each(part -> part.index(1).number() * part.index(2).apply("unit")).sum().round()
+  root = if $text.has_prefix("-") { 0 } else { $sum }
+}
+
+map interval_problem {
+  let first = this.initial_interval.apply("nanoseconds")
+  let last = this.max_interval.apply("nanoseconds")
+  root = match {
+    $first == 0 => null
+    $first < 1000000 => "has an initial_interval of %%v; it must be at least 1ms".format(this.initial_interval.string())
+    $last == 0 || $first <= $last => null
+    _ => "has a max_interval of %%v, which is shorter than its initial_interval of %%v".format(this.max_interval.string(), this.initial_interval.string())
+  }
+}
+
+let backoff_problem = this.backoff.apply("interval_problem").catch(null)
+let poll_problem = this.label_poll.apply("interval_problem").catch(null)
+let intervals = [
+  if $backoff_problem != null { "backoff " + $backoff_problem },
+  if $poll_problem != null { "label_poll " + $poll_problem },
+].filter(text -> text != null)
+`, durationForm)
+
 // addressMap says what is wrong with the address of a server, null if nothing. It does not repeat the address, which may have a password in it.
 const addressMap = `
 map address {
@@ -77,6 +117,50 @@ root = if this.type() == "array" {
     filter(problem -> problem != null).map_each(problem -> "%s[%%v] %%v".format(entry.index, problem))).flatten()
 } else { [] }`, field)
 }
+
+// listLint is for a list whose entries must say something. It is run over the list and over each entry.
+func listLint(field string) string {
+	return fmt.Sprintf(`
+root = if this.type() == "array" {
+  this.enumerated().filter(entry -> entry.value.string().trim() == "").map_each(entry -> "%s[%%v] is empty".format(entry.index))
+} else { [] }`, field)
+}
+
+// redirectMapLint is run over the map and over each value. An empty text may be a variable of the environment that is not set.
+const redirectMapLint = `
+map authority {
+  let port = this.re_find_all(":[0-9]+$").index(0).catch("").trim_prefix(":")
+  let host = if $port == "" { this } else { this.trim_suffix(":" + $port) }
+  root = match {
+    this.re_match("[\\x00-\\x20\\x7f/?#@%\\\\^` + "`" + `{|}]") => "must be host:port, or a host alone"
+    this.has_prefix("[") && !this.re_match("^\\[[0-9a-fA-F.]*:[0-9a-fA-F.:]*:[0-9a-fA-F.:]*\\](:[0-9]+)?$") => "must be host:port, or a host alone"
+    !this.has_prefix("[") && ($host.contains(":") || $host.contains("[")) => "must be host:port, or a host alone"
+    $host == "" => "has no host"
+    $port != "" && ($port.length() > 5 || $port.number() < 1 || $port.number() > 65535) => "has the port %v; it must be between 1 and 65535".format($port.slice(0, 20))
+    _ => null
+  }
+}
+
+map entry {
+  let from_problem = this.key.apply("authority")
+  let to_problem = this.value.apply("authority")
+  let from = this.key.format_json(no_indent: true).string()
+  let to = this.value.format_json(no_indent: true).string()
+  let from_port = this.key.re_match(":[0-9]+$")
+  let to_port = this.value.re_match(":[0-9]+$")
+  root = match {
+    $from_problem != null => "has the entry %v, which %v".format($from, $from_problem)
+    $to_problem != null => "sends %v to %v, which %v".format($from, $to, $to_problem)
+    $from_port && !$to_port => "sends %v to %v, which has no port".format($from, $to)
+    !$from_port && $to_port => "sends every port of %v to one, %v: name the port on both sides or on none".format($from, $to)
+    _ => null
+  }
+}
+
+root = if this.type() == "object" {
+  this.key_values().filter(e -> e.value.type() == "string" && !e.key.contains("${") && !e.value.contains("${") && e.key != "" && e.value != "").
+    map_each(e -> e.apply("entry")).filter(problem -> problem != null).map_each(problem -> "redirect_map " + problem)
+} else { [] }`
 
 // nameLint is for a database or table. A name with an expression in it is looked at when there is a message.
 func nameLint(field string) string {

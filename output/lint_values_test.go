@@ -1,6 +1,9 @@
 package output
 
 import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -12,6 +15,7 @@ import (
 func TestLintsSayWhatTheConstructorSays(t *testing.T) {
 	t.Parallel()
 	const bracketed = "has several colons in its host; an IPv6 address must be in brackets, for instance http://[2001:db8::1]:8030"
+	const noFE = "fe_urls is empty: at least one FE address is needed"
 	for _, c := range []struct {
 		fields string
 		want   []string
@@ -39,6 +43,13 @@ func TestLintsSayWhatTheConstructorSays(t *testing.T) {
 		{"linger: soon", []string{`linger is "soon", which is no duration; write for instance 500ms, 30s or 5m`}},
 		{"linger: -1s", []string{`linger is -1s; it must not be negative`}},
 		{"linger: 0s", nil},
+		{"backoff: { initial_interval: 1m, max_interval: 30s }", []string{"backoff has a max_interval of 30s, which is shorter than its initial_interval of 1m0s"}},
+		{"backoff: { initial_interval: 11s }", []string{"backoff has a max_interval of 10s, which is shorter than its initial_interval of 11s"}},
+		{"label_poll: { max_interval: 100ms }", []string{"label_poll has a max_interval of 100ms, which is shorter than its initial_interval of 200ms"}},
+		{"label_poll: { initial_interval: 0.5ms }", []string{"label_poll has an initial_interval of 500µs; it must be at least 1ms"}},
+		{"backoff: { initial_interval: 1.1s, max_interval: 1100ms }", nil},
+		{"backoff: { initial_interval: 1h0m1s, max_interval: +3601000000µs }", nil},
+		{"backoff: { initial_interval: 10s }\nlabel_poll: { initial_interval: 5s }", nil},
 		{"batching: { period: often }", []string{`batching.period is "often", which is no duration; write for instance 1s`}},
 
 		{"headers: { label: x }", []string{`headers contains "label", which is reserved: labels are made for each load; use label or label_prefix`}},
@@ -75,6 +86,58 @@ func TestLintsSayWhatTheConstructorSays(t *testing.T) {
 		{"be_urls: [ 'http://root:hunter2@be:8040' ]", []string{"be_urls[0] must not contain a user or password; use username and password"}},
 		{"be_urls: [ be:8040, 'http://be2:8040,http://be3:8040' ]", nil},
 
+		{"fe_urls: [ ' ', ',' ]", []string{noFE}},
+		{"fe_urls: []\nurl: ' '", []string{noFE}},
+		{"fe_urls: [ '' ]\nurl: http://fe:8030", nil},
+		{"be_urls: [ '', ' , be:8040' ]", nil},
+
+		{"columns: [ id, '', ' ' ]", []string{"columns[1] is empty", "columns[2] is empty"}},
+		{"columns: [ id, v ]", nil},
+		{"partitions: [ \"\\t\" ]", []string{"partitions[0] is empty"}},
+		{"temporary_partitions: [ '' ]", []string{"temporary_partitions[0] is empty"}},
+		{"hidden_columns: [ '' ]", []string{"hidden_columns[0] is empty"}},
+
+		{"redirect_map: { 'http://be:8040': 'be:8040' }", []string{`redirect_map has the entry "http://be:8040", which must be host:port, or a host alone`}},
+		{"redirect_map: { 'be:': x }", []string{`redirect_map has the entry "be:", which must be host:port, or a host alone`}},
+		{"redirect_map: { ':1': 'x:1' }", []string{`redirect_map has the entry ":1", which has no host`}},
+		{"redirect_map: { '::1': x }", []string{`redirect_map has the entry "::1", which must be host:port, or a host alone`}},
+		{"redirect_map: { 'be:70000': 'x:1' }", []string{`redirect_map has the entry "be:70000", which has the port 70000; it must be between 1 and 65535`}},
+		{"redirect_map: { 'be:8040': 'a b:1', 'be2:1': 'u:p@x:1' }", []string{
+			`redirect_map sends "be:8040" to "a b:1", which must be host:port, or a host alone`,
+			`redirect_map sends "be2:1" to "u:p@x:1", which must be host:port, or a host alone`,
+		}},
+		{"redirect_map: { 'be:8040': x }", []string{`redirect_map sends "be:8040" to "x", which has no port`}},
+		{"redirect_map: { be: 'x:1' }", []string{`redirect_map sends every port of "be" to one, "x:1": name the port on both sides or on none`}},
+		{"redirect_map: { be: x, 'Be1:8040': '[::1]:18040', '[2001:db8::1]': '10.0.0.1', 'doris-be_0.svc:80': 'größe:1' }", nil},
+
+		{"format: csv\ncolumn_separator: ''", []string{"column_separator is empty; leave it out for a comma"}},
+		{"format: csv\nline_delimiter: ''", nil},
+		{"format: csv\ncolumn_separator: \"\\n\"", []string{"column_separator is the same as line_delimiter"}},
+		{`format: csv
+column_separator: '\x0A'
+line_delimiter: '\n'`, []string{"column_separator is the same as line_delimiter"}},
+		{`format: csv_with_names
+column_separator: 'a\x62c'
+line_delimiter: 'abc'`, []string{"column_separator is the same as line_delimiter"}},
+		{`format: csv
+column_separator: '\\n'`, nil},
+		{`format: csv
+column_separator: '\x0'`, []string{`column_separator has \x without two hex digits behind it; a backslash is written \\`}},
+		{`format: csv
+line_delimiter: 'a\Xzz'`, []string{`line_delimiter has \X without two hex digits behind it; a backslash is written \\`}},
+		{"format: csv\nline_delimiter: " + strings.Repeat("x", 65), []string{"line_delimiter is longer than 64 bytes"}},
+		{"format: csv\nline_delimiter: " + strings.Repeat("x", 257), []string{"line_delimiter is longer than 64 bytes"}},
+		{"format: csv\nline_delimiter: '" + strings.Repeat(`\x01`, 64) + "'", nil},
+		{`format: csv
+column_separator: '\x01ä'`, []string{"column_separator has control characters, or spaces at an end, together with characters beyond ASCII, which servers do not understand"}},
+		{`format: csv
+column_separator: '\xff'`, nil},
+		{"format: csv\ncolumn_separator: '|'\nenclose: '|'", []string{"enclose is the same as column_separator"}},
+		{"format: csv\nescape: ','", []string{"escape is the same as column_separator"}},
+		{"format: csv\nline_delimiter: ';'\nescape: ';'\nenclose: '\"'", []string{"escape is the same as line_delimiter"}},
+		{"format: csv\ncolumn_separator: '||'\nenclose: '|'", nil},
+		{"format: csv\nenclose: '\"'\nescape: '\\'", nil},
+
 		{"database: ''", []string{`database is ""; it must be a name, or an expression that gives one`}},
 		{"database: 'null'", []string{`database is "null"; it must be a name, or an expression that gives one`}},
 		{"table: a/b", []string{`table is "a/b"; no name may have one of / \ ? # % in it`}},
@@ -95,6 +158,10 @@ func TestLintsSayWhatTheConstructorSays(t *testing.T) {
 			}
 			yaml := strings.Join(fields, "\n")
 			texts := lintsOf(t, "doris_stream_load:\n"+indent(1, yaml))
+			for i := range texts { // the example, and a duration as it is written, are the linter's own
+				texts[i] = strings.TrimSuffix(texts[i], ", for instance http://localhost:8030")
+				texts[i] = strings.NewReplacer("_interval of 1m", "_interval of 1m0s", "0.5ms", "500µs").Replace(texts[i])
+			}
 			require.ElementsMatch(t, c.want, texts)
 			_, err := parse(t, yaml)
 			if c.want == nil {
@@ -112,7 +179,7 @@ func TestVariablesThatAreNotSetAreNotLinted(t *testing.T) {
 	t.Parallel()
 	lints, err := service.NewEnvironment().NewComponentConfigLinter().SetSkipEnvVarCheck(true).LintOutputYAML([]byte(`
 doris_stream_load:
-  fe_urls: [ "${FE}", http://fe:8030 ]
+  fe_urls: [ "${FE}" ]
   database: d
   table: t
   username: ${DORIS_USER}
@@ -120,7 +187,45 @@ doris_stream_load:
   backoff: { max_elapsed_time: "${ELAPSED}" }
   headers: { comment: "${COMMENT}" }
   batching: { period: "${PERIOD}" }
+  label_poll: { initial_interval: "${FIRST}", max_interval: 1s }
+  redirect_map: { "${INNER}": "localhost:8040", "be:8040": "${OUTER}" }
+  format: csv
+  line_delimiter: "${SEPARATOR}"
 `))
 	require.NoError(t, err)
 	require.Empty(t, lints)
+}
+
+// Over any text, a lint refuses nothing that the constructor takes. What is a separator or an address has many forms.
+func TestLintsRefuseNothingThatTheConstructorTakes(t *testing.T) {
+	t.Parallel()
+	letters := []string{`\`, `\x`, `\X`, "0", "a", "F", "n", `"`, "'", " ", "\t", "\n", ":", "[", "]", "::", ".", "%", "@", "/", "#", "?", "ä", "8040", "be", "\x01", "_", "1", "$", "{", ","}
+	random := rand.New(rand.NewPCG(1, 2))
+	text := func() string {
+		var b strings.Builder
+		for range random.IntN(5) {
+			b.WriteString(letters[random.IntN(len(letters))])
+		}
+		return b.String()
+	}
+	spec := Spec()
+	for range 1000 {
+		yaml := "fe_urls: [ http://fe:8030 ]\ndatabase: d\ntable: t\nformat: csv\n" + fmt.Sprintf("column_separator: %s\nline_delimiter: %s\nredirect_map: { %s: %s }\n",
+			quoted(t, text()), quoted(t, text()), quoted(t, text()), quoted(t, text()))
+		parsed, err := spec.ParseYAML(yaml, service.NewEnvironment())
+		require.NoError(t, err)
+		conf, err := parseConfig(parsed)
+		lints := lintsOf(t, "doris_stream_load:\n"+indent(1, yaml))
+		if err == nil {
+			require.Empty(t, lints, "%s%+v", yaml, conf.client.RedirectMap)
+		}
+	}
+}
+
+// quoted is a text in YAML. A variable of the environment must not begin in it.
+func quoted(t *testing.T, text string) string {
+	t.Helper()
+	q, err := json.Marshal(strings.ReplaceAll(text, "${", "$"))
+	require.NoError(t, err)
+	return string(q)
 }

@@ -185,7 +185,9 @@ func (c *Config) validate() (fes, bes []*url.URL, err error) {
 	}
 	fes, bes = parseServers("fe_urls", c.FEs, bad), parseServers("be_urls", c.BEs, bad)
 	if _, err := transport.NewRedirectMap(c.RedirectMap); err != nil {
-		bad("redirect_map", "%w", err)
+		for problem := range strings.SplitSeq(err.Error(), "\n") { // each with the name of the field
+			bad("redirect_map", "%s", problem)
+		}
 	}
 	if strings.Contains(c.Username, ":") {
 		bad("username", "has a colon in it, which basic auth cannot carry")

@@ -49,6 +49,19 @@ func (o Options) validateSeparators(bad func(string, string, ...any)) {
 	if o.format().Delimited() && separator != "" && separator == delimiter {
 		bad("column_separator", "is the same as line_delimiter")
 	}
+	if !o.format().Delimited() {
+		return
+	}
+	for _, quoting := range []struct{ name, option string }{{"enclose", o.Enclose}, {"escape", o.Escape}} {
+		b := o.quoting(quoting.name, quoting.option)
+		switch string([]byte{b}) {
+		case "\x00":
+		case separator:
+			bad(quoting.name, "is the same as column_separator")
+		case delimiter:
+			bad(quoting.name, "is the same as line_delimiter")
+		}
+	}
 }
 
 func (o Options) validateCompression(f encode.Format, bad func(string, string, ...any)) {

@@ -3,19 +3,23 @@ package transport
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 )
 
 // RedirectMap says where the servers that FEs name are reached from here: host:port as an FE says it, to host:port. Hosts are in lower case.
 type RedirectMap map[string]string
 
-// NewRedirectMap checks the entries of a map. A host without a port stands for every port, which is kept; an entry with the port wins.
+// NewRedirectMap checks the entries of a map. A host without a port stands for every port, which is kept; an entry with the port wins. Its error
+// has every problem, one a line, in the order of the entries.
 func NewRedirectMap(entries map[string]string) (RedirectMap, error) {
 	m := make(RedirectMap, len(entries))
 	var problems []error
-	for from, to := range entries {
+	for _, from := range slices.Sorted(maps.Keys(entries)) {
+		to := entries[from]
 		_, fromPort, err := splitAuthority(from)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("has the entry %q, which %w", from, err))
@@ -39,7 +43,7 @@ func NewRedirectMap(entries map[string]string) (RedirectMap, error) {
 // splitAuthority splits host or host:port.
 func splitAuthority(s string) (host, port string, err error) {
 	u, err := url.Parse("http://" + s)
-	if err != nil || u.Host != s {
+	if err != nil || u.Host != s || strings.HasSuffix(s, ":") {
 		return "", "", errors.New("must be host:port, or a host alone")
 	}
 	if err := checkAuthority(u); err != nil {
