@@ -185,7 +185,7 @@ func TestLiveIsBounded(t *testing.T) {
 	url := "http://" + emu.BEAddr() + "/api/db/wide/_stream_load"
 	require.Equal(t, "Success", do(t, http.MethodPut, url, strings.Repeat(row+"\n", 30), "format: json", "read_json_by_line: true").Status)
 	for i := range 260 {
-		require.Equal(t, "Fail", do(t, http.MethodPut, url, row, "format: json", "label: "+strings.Repeat("?", 2000)+intText(i)).Status)
+		require.Equal(t, "Fail", do(t, http.MethodPut, url, "{}", "format: json", "label: "+strings.Repeat("?", 2000)+intText(i)).Status)
 	}
 	for i := range 60 {
 		require.NoError(t, emu.CreateTable(emulator.Table{Database: "more", Name: "t" + intText(i), Columns: []emulator.Column{{Name: "id", Type: "INT"}}}))
