@@ -50,6 +50,8 @@ type field struct {
 	Options          []string         `json:"options"`
 	AnnotatedOptions [][2]string      `json:"annotated_options"`
 	Children         []field          `json:"children"`
+	Examples         []any            `json:"examples"`
+	Linter           string           `json:"linter"` // Bloblang; empty if there is none
 }
 
 // readOutput looks up the output of that name in env.

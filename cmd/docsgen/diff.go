@@ -54,9 +54,38 @@ type editLine struct {
 	line string
 }
 
-// edit aligns the two texts along their longest common subsequence of lines.
-// Pages have some hundred lines, so its square is small.
+// edit aligns the two texts. What they begin and end with in common is set aside first, so that a small change of a long file is cheap.
 func edit(from, to []string) []editLine {
+	before := 0
+	for before < min(len(from), len(to)) && from[before] == to[before] {
+		before++
+	}
+	after := 0
+	for after < min(len(from), len(to))-before && from[len(from)-1-after] == to[len(to)-1-after] {
+		after++
+	}
+	edits := all(' ', from[:before])
+	if changed, by := from[before:len(from)-after], to[before:len(to)-after]; len(changed)*len(by) <= maxAligned {
+		edits = append(edits, align(changed, by)...)
+	} else {
+		edits = append(append(edits, all('-', changed)...), all('+', by)...)
+	}
+	return append(edits, all(' ', from[len(from)-after:])...)
+}
+
+// maxAligned bounds the table of align, 8 bytes each. Beyond it the old lines are shown before the new ones.
+const maxAligned = 8 << 20
+
+func all(op byte, lines []string) []editLine {
+	edits := make([]editLine, len(lines))
+	for i, line := range lines {
+		edits[i] = editLine{op, line}
+	}
+	return edits
+}
+
+// align aligns the two texts along their longest common subsequence of lines.
+func align(from, to []string) []editLine {
 	// common[i][j]: length of the longest one of from[i:] and to[j:].
 	common := make([][]int, len(from)+1)
 	for i := range common {

@@ -59,6 +59,7 @@ func sample(t *testing.T) source {
 	require.NoError(t, err)
 	return source{
 		output: c,
+		schema: "{}\n",
 		tables: []namedTable{{
 			name: "depths", title: "Depths", intro: "How deep.",
 			text: table([]string{"Depth", "Note"}, [][]string{{"1", "shallow"}}),
@@ -178,6 +179,11 @@ func TestDiff(t *testing.T) {
 			"@@\n+0\n 1\n 2\n 3\n@@\n 9\n 10\n 11\n-12\n",
 		},
 		{"a new page", "", "1\n", "@@\n+1\n"},
+		{"a line twice", "1\n1\n", "1\n", "@@\n 1\n-1\n"},
+		{
+			"too much to align", "0\n" + strings.Repeat("a\nb\n", 1<<11) + "1\n", "0\nc\n" + strings.Repeat("d\n", 1<<12) + "1\n",
+			"@@\n 0\n" + strings.Repeat("-a\n-b\n", 1<<11) + "+c\n" + strings.Repeat("+d\n", 1<<12) + " 1\n",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -207,7 +213,7 @@ func TestPlan(t *testing.T) {
 	put("docs/more.md", "<!-- docsgen:depths:begin -->\n<!-- docsgen:depths:end -->\n")
 	pages, err := plan(root, src)
 	require.NoError(t, err)
-	require.Len(t, pages, 3)
+	require.Len(t, pages, 4)
 	for _, p := range pages {
 		require.NotEqual(t, p.have, p.new, p.path)
 		put(p.path, p.new)

@@ -25,6 +25,7 @@ type source struct {
 	output *component
 	tables []namedTable // beside the option table
 	others []namedTable // that are not on the page of the output
+	schema string       // of a whole config, for editors
 }
 
 // plan works out every generated page, and every page with markers, below root.
@@ -34,7 +35,11 @@ func plan(root string, src source) ([]page, error) {
 	if own.have, err = read(root, own.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	pages := []page{own}
+	schema := page{path: schemaPath, new: src.schema}
+	if schema.have, err = read(root, schema.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	pages := []page{own, schema}
 
 	tables := append([]namedTable{{name: "options", text: optionTable(src.output)}}, slices.Concat(src.tables, src.others)...)
 	others, err := markdownFiles(root)

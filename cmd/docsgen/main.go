@@ -1,6 +1,6 @@
 // Command docsgen writes the parts of the docs that are told by the code: the
-// reference page of the output, and the tables between markers in README.md and
-// docs/. With -check it writes nothing and fails if a page is out of date.
+// reference page of the output, the tables between markers in README.md and
+// docs/, and the JSON Schema for editors. With -check it writes nothing and fails if a page is out of date.
 package main
 
 import (
@@ -10,6 +10,9 @@ import (
 	"os"
 	"sync"
 
+	// What benthos-doris has in it.
+	_ "github.com/redpanda-data/benthos/v4/public/components/io"
+	_ "github.com/redpanda-data/benthos/v4/public/components/pure"
 	"github.com/redpanda-data/benthos/v4/public/service"
 
 	"github.com/dorisload/benthos-doris/exporter"
@@ -91,7 +94,12 @@ func describe() (source, error) {
 	if err != nil {
 		return source{}, err
 	}
+	schema, err := jsonSchema(service.GlobalEnvironment(), output.Name, output.StarRocksName, exporter.Name)
+	if err != nil {
+		return source{}, err
+	}
 	return source{
+		schema: schema,
 		output: described,
 		tables: []namedTable{classes(), metrics()},
 		others: []namedTable{{name: "exporter", text: flatTable(metricsExporter)}},
