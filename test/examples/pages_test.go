@@ -14,16 +14,10 @@ import (
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
-	for _, pattern := range []string{"*.md", "docs/*.md", "config/*.md", "test/*/*.md"} {
-		found, err := filepath.Glob(filepath.Join(root, pattern))
+	for _, name := range files(t, ".md") {
+		text, err := os.ReadFile(filepath.Join(root, name))
 		require.NoError(t, err)
-		for _, path := range found {
-			text, err := os.ReadFile(path)
-			require.NoError(t, err)
-			name, err := filepath.Rel(root, path)
-			require.NoError(t, err)
-			texts[filepath.ToSlash(name)] = string(text)
-		}
+		texts[name] = string(text)
 	}
 	require.Contains(t, texts, "README.md")
 	return texts

@@ -25,8 +25,8 @@ import (
 // served are the examples that run until they are stopped, each with a test here.
 var served = []string{"http-ingest.yaml"}
 
-// service is a program that runs until it is stopped.
-type service struct {
+// serving is a program that runs until it is stopped.
+type serving struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	said *output
@@ -51,17 +51,22 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// serve starts the program and waits until it is ready, and takes rows at these paths.
-func serve(t *testing.T, cluster *emulator.Emulator, paths []string, args ...string) *service {
+// freeAddress is an address of this machine where nobody listens.
+func freeAddress(t *testing.T) string {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	address := free.Addr().String()
-	require.NoError(t, free.Close())
+	defer free.Close()
+	return free.Addr().String()
+}
 
+// serve starts the program and waits until it is ready, and takes rows at these paths.
+func serve(t *testing.T, cluster *emulator.Emulator, paths []string, args ...string) *serving {
+	t.Helper()
+	address := freeAddress(t)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
 	t.Cleanup(cancel)
-	s := &service{t: t, said: &output{}, url: "http://" + address}
+	s := &serving{t: t, said: &output{}, url: "http://" + address}
 	s.cmd = exec.CommandContext(ctx, program, args...)
 	s.cmd.Dir = root
 	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "LISTEN=" + address, "DORIS_FE=" + cluster.FEURL(), "DORIS_USER=" + user, "DORIS_PASSWORD=" + password}
@@ -88,7 +93,7 @@ func serve(t *testing.T, cluster *emulator.Emulator, paths []string, args ...str
 }
 
 // ask does a request and gives status and body; 0 is no answer.
-func (s *service) ask(method, path, body, key string) (int, string) {
+func (s *serving) ask(method, path, body, key string) (int, string) {
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
 	require.NoError(s.t, err)
 	if key != "" {
@@ -141,18 +146,31 @@ func TestHTTPIngest(t *testing.T) {
 	require.Equal(t, 3, cluster.Count("shop", "orders"))
 }
 
+// Each file beside main.yaml is a stream, into the table of its name.
 func TestStreams(t *testing.T) {
 	t.Parallel()
-	cluster := shop(t, "orders", "clicks")
-	s := serve(t, cluster, []string{"/orders/rows", "/clicks/rows"}, "streams", "-o", "config/streams/main.yaml", "config/streams/orders.yaml", "config/streams/clicks.yaml")
-	for i, table := range []string{"orders", "clicks"} {
+	found, err := filepath.Glob(root + "/config/streams/*.yaml")
+	require.NoError(t, err)
+	args := []string{"streams", "-o", "config/streams/main.yaml"}
+	var tables, paths []string
+	for _, file := range found {
+		if table := strings.TrimSuffix(filepath.Base(file), ".yaml"); table != "main" {
+			tables, paths = append(tables, table), append(paths, "/"+table+"/rows")
+			args = append(args, "config/streams/"+table+".yaml")
+		}
+	}
+	require.GreaterOrEqual(t, len(tables), 2)
+
+	cluster := shop(t, tables...)
+	s := serve(t, cluster, paths, args...)
+	for i, table := range tables {
 		rows := strings.Repeat(`{"id":1,"note":"a"}`+"\n", i+1)
 		status, said := s.ask(http.MethodPost, "/"+table+"/rows", rows, "")
 		require.Equal(t, http.StatusOK, status, "%s\n%s", said, s.said)
 		require.Equal(t, i+1, cluster.Count("shop", table))
 	}
 	_, metrics := s.ask(http.MethodGet, "/metrics", "", "")
-	for i, table := range []string{"orders", "clicks"} {
+	for i, table := range tables {
 		require.Contains(t, metrics, fmt.Sprintf(`doris_rows{label="to_doris",path="root.output",result="loaded",stream="%s",table="shop.%s"} %d`, table, table, i+1))
 	}
 }
