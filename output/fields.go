@@ -148,6 +148,14 @@ func loadFields() []*service.ConfigField {
 			Default("").
 			LintRule(groupCommitLint).
 			Advanced(),
+		service.NewStringAnnotatedEnumField(fieldOnUnknownOutcome, map[string]string{
+			unknownRetry:  "The messages are failed. When they are delivered again they are loaded again, and are then stored twice if the first load was committed.",
+			unknownReject: "The messages are failed, and failed again without being sent when they are delivered again: each row is stored once or not at all. Use `fallback`, which takes them to a dead letter the first time.",
+		}).
+			Description("What becomes of the messages of a load of which it is not known whether it is stored and, with `group_commit`, nobody can be asked: the connection was lost after the rows were sent, no answer came in time, a proxy answered, or Doris failed in a way that leaves it open (classes `timeout`, `unavailable` and `unknown`). `reject` remembers such rows in `ledger`, by their bytes, within its limits and until the process ends; rows with the same bytes that come from elsewhere in that time are failed too. Without `group_commit` the label tells, and this has no use.").
+			Default(unknownRetry).
+			LintRule(unknownOutcomeLint).
+			Advanced(),
 		service.NewStringField(fieldMergeCommitInterval).
 			Description("With `dialect: starrocks` and `group_commit: sync_mode`: for how long StarRocks collects loads before it commits them. It takes whole milliseconds.").
 			Default("1s").

@@ -224,6 +224,22 @@ func TestAJoinedLoadThatIsLeftOpen(t *testing.T) {
 	require.Equal(t, 4, e.Count("d", "t"))
 }
 
+// Where nobody can tell the outcome, reject sends rows at most once, whoever delivers them again and with what.
+func TestRejectedUnknownOutcomes(t *testing.T) {
+	t.Parallel()
+	e := cluster(t, emulator.Options{Faults: []emulator.Fault{{At: emulator.BEAfterCommit, Do: emulator.Reset, Skip: 1, Times: 1}}})
+	b := build(t, fields(e.FEURL(), target+joining(3)+"group_commit: sync_mode\non_unknown_outcome: reject\n"))
+	prime(t, b)
+	batches := singles(1, 2, 3)
+	for _, told := range together(t, b, batches...) {
+		require.Contains(t, told[0], "not sent again, because on_unknown_outcome is reject")
+	}
+	for _, told := range together(t, b, batches...) {
+		require.Contains(t, told[0], "not sent again because on_unknown_outcome is reject")
+	}
+	require.Equal(t, 4, e.Count("d", "t"))
+}
+
 // Loads that take turns with those of other tables are exact too: a batch of several tables has parts in several joined loads.
 func TestPartsOfABatchInSeveralJoinedLoads(t *testing.T) {
 	t.Parallel()

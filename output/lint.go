@@ -42,6 +42,10 @@ const (
   [ "group_commit is %v; it must be sync_mode, async_mode or off_mode".format(this.string()) ]
 }`
 
+	unknownOutcomeLint = `root = if ![ "retry", "reject" ].contains(this) {
+  [ "on_unknown_outcome is %v; it must be retry or reject".format(this.string()) ]
+}`
+
 	maxFilterRatioLint = `root = if this.type() == "number" && (this < 0 || this > 1) {
   [ "max_filter_ratio is %v; it must be between 0 and 1".format(this.string()) ]
 }`
@@ -256,6 +260,9 @@ root = [
   },
   if this.label.or("") != "" && $grouped {
     "label cannot be used with group_commit %v, where Doris makes the labels".format(this.group_commit)
+  },
+  if this.on_unknown_outcome == "reject" && !$grouped {
+    "on_unknown_outcome is reject, which is for group_commit sync_mode and async_mode only: without them the label tells the outcome, and no row is stored twice for it"
   },
   if this.batching.period.or("") != "" && !this.batching.period.string().contains("${") && !this.batching.period.string().re_match("^[-+]?(0|(([0-9]+[.]?[0-9]*|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$") {
     "batching.period is %v, which is no duration; write for instance 1s".format(this.batching.period.string().format_json(no_indent: true).string())

@@ -33,6 +33,11 @@ func (o *observer) Forgotten(s streamload.SettleInfo) {
 		return
 	}
 	log, age := o.about(s)
+	if s.Label == "" {
+		log.Warnf("The load that ended %s ago with its outcome unknown, of which on_unknown_outcome is to reject the rows, is forgotten, because %s: %d rows of it may be stored twice if they are delivered again",
+			age, s.Result, s.Rows)
+		return
+	}
 	log.Warnf("The load that ended %s ago with its outcome unknown (label %s) is forgotten, because %s: %d rows of it may be stored twice when they are delivered again",
 		age, s.Label, s.Result, s.Rows)
 }

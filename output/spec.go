@@ -59,6 +59,7 @@ const (
 	fieldPartialUpdateMode     = "partial_update_mode"
 	fieldHeaders               = "headers"
 	fieldGroupCommit           = "group_commit"
+	fieldOnUnknownOutcome      = "on_unknown_outcome"
 	fieldMergeCommitInterval   = "merge_commit_interval"
 	fieldMergeCommitParallel   = "merge_commit_parallel"
 	fieldTwoPhaseCommit        = "two_phase_commit"
@@ -84,7 +85,7 @@ const (
 	fieldProgressInterval      = "progress_interval"
 )
 
-// The values of two fields.
+// The values of some fields.
 const (
 	messageOne  = "one"
 	messageMany = "many"
@@ -101,6 +102,9 @@ const (
 	groupCommitSync  = "sync_mode"
 	groupCommitAsync = "async_mode"
 	groupCommitOff   = "off_mode"
+
+	unknownRetry  = "retry"
+	unknownReject = "reject"
 )
 
 // Spec describes the config of the output: every field with its default, and the lints.

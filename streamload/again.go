@@ -19,7 +19,7 @@ func (l *ledger) whole(database, table string, digests []digest) *entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, e := range l.entries {
-		if e.database != database || e.table != table || !e.owed.NoFence || e.owed.TwoPhase || e.owed.Tainted || e.settled != decide.Unsettled || e.left != len(digests) {
+		if e.database != database || e.table != table || !e.owed.NoFence || e.owed.Forever || e.owed.TwoPhase || e.owed.Tainted || e.settled != decide.Unsettled || e.left != len(digests) {
 			continue
 		}
 		if counts == nil {

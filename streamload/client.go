@@ -73,9 +73,12 @@ func New(conf Config) (*Client, error) {
 			LabelPoll:  decide.Backoff(conf.LabelPoll),
 			Unlabelled: conf.Options.Unlabelled(),
 			TwoPhase:   conf.Options.TwoPhaseCommit,
-			LabelOnce:  conf.Options.TwoPhaseCommit && conf.Options.dialect() == encode.StarRocks,
-			NoFence:    conf.Options.dialect() == encode.StarRocks,
-			FEs:        len(fes),
+
+			RejectUnknown: conf.RejectUnknown,
+
+			LabelOnce: conf.Options.TwoPhaseCommit && conf.Options.dialect() == encode.StarRocks,
+			NoFence:   conf.Options.dialect() == encode.StarRocks,
+			FEs:       len(fes),
 		},
 	}
 	if len(bes) > 0 {

@@ -39,6 +39,10 @@ type Config struct {
 	// IsolateBadRows finds the rows that a server refuses, which fail its whole load, and stores the others; each bad row fails by itself. It takes
 	// about k*log2(n/k) + 2k more loads for k bad rows of n, at most 300.
 	IsolateBadRows bool
+	// RejectUnknown fails rows for good that were in a load whose outcome is unknown and, with Options.GroupCommit, cannot be looked up: when they come
+	// again they are not sent, for as long as the Ledger remembers them, so that this client stores each row once at most. Without it they are
+	// loaded again, and may be stored twice. Only with a GroupCommit that is on: elsewhere the label tells.
+	RejectUnknown bool
 	// LabelPrefix begins every label. Letters that a label must not have become "_", and it is cut where the label would get
 	// longer than 128 bytes. Default "benthos".
 	LabelPrefix string
@@ -217,6 +221,9 @@ func (c *Config) validate() (fes, bes []*url.URL, err error) {
 	}
 	if c.IsolateBadRows && !c.Options.Divisible() {
 		bad("isolate_bad_rows", "cannot be used with skip_lines, or a format of which a message is a whole file: the rows cannot be loaded in other groups")
+	}
+	if c.RejectUnknown && !c.Options.Unlabelled() {
+		bad("on_unknown_outcome", "is reject, which is for group_commit sync_mode and async_mode only: without them the label tells the outcome, and no row is stored twice for it")
 	}
 	c.Options.validate(bad)
 	return fes, bes, errors.Join(problems...)

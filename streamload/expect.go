@@ -55,7 +55,7 @@ func (l *ledger) expect(b Batch, maxAge time.Duration, rows []digest) {
 // expecting is the entry of rows expected in a table, if there is one that is young enough to take more. It wants the lock held.
 func (l *ledger) expecting(b Batch, now time.Duration) *entry {
 	for _, e := range slices.Backward(l.entries) {
-		if e.label == "" && e.database == b.Database && e.table == b.Table && now-e.bornAt < expectTogether {
+		if e.expected() && e.database == b.Database && e.table == b.Table && now-e.bornAt < expectTogether {
 			return e
 		}
 	}

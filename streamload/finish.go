@@ -29,7 +29,7 @@ func (d *delivery) finish(ctx context.Context, end decide.Action) (Report, *Erro
 		failure = d.failure(end.Outcome, r)
 	}
 	switch label := d.label(end); {
-	case end.Outcome.Open && label != "":
+	case end.Outcome.Open && (label != "" || end.Outcome.Debt.Forever):
 		debt := end.Outcome.Debt
 		debt.Stable = debt.Stable && d.batch.again == "" // no other process will use the label
 		d.ledger.add(d.batch, label, d.body, debt)
@@ -103,6 +103,8 @@ func (d *delivery) failure(o decide.Outcome, r Report) *Error {
 		e.Message += "; " + d.lastTxn
 	}
 	switch {
+	case o.Debt.Forever:
+		e.Message += "; with group_commit the server makes the label, so whether the rows are stored cannot be looked up: they may be, and are not sent again, because on_unknown_outcome is reject"
 	case o.Reason == decide.NoLabel:
 		e.Message += "; with group_commit the server makes the label, so whether the rows are stored cannot be looked up: delivering them again may store them twice"
 	case o.Open:

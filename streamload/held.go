@@ -12,7 +12,7 @@ import (
 // of the batches loaded or none. It is nil when Load would hold none of the rows; otherwise it has an error for every batch, in their
 // order, also for those that would be loaded. Nothing is loaded, and no row is taken out of the ledger. While the ledger is empty it costs nothing.
 func (c *Client) Held(ctx context.Context, batches []Batch) []*Error {
-	if c.ledger.empty() || c.policy.Unlabelled {
+	if c.ledger.empty() || c.policy.Unlabelled && !c.policy.RejectUnknown {
 		return nil
 	}
 	alive, cancel := c.withGrace(ctx)
@@ -73,8 +73,15 @@ func (s *settled) held(b Batch) *Error {
 	return nil
 }
 
-// heldBy is the error of rows that were in the load of a label.
+// heldBy is the error of rows that were in the load of a label; "" for one that had none.
 func (s *settled) heldBy(b Batch, label string) *Error {
+	if label == "" {
+		return &Error{
+			Class: decide.Unknown, Stage: StageLabel, Database: b.Database, Table: b.Table, Unresolved: true,
+			Message: fmt.Sprintf("%d row(s) were in an earlier load whose outcome is unknown and cannot be looked up; they may be stored, and are not sent again because on_unknown_outcome is reject", s.open),
+			Reason:  decide.NoLabel.String(), Err: ErrUnresolved,
+		}
+	}
 	return &Error{
 		Class: decide.LabelTaken, Stage: StageLabel, Database: b.Database, Table: b.Table, Label: label, Unresolved: true, NoFE: s.noFE,
 		Message: fmt.Sprintf("%d row(s) were in an earlier load whose outcome is still unknown; they are not sent again before it is settled", s.open),

@@ -48,7 +48,7 @@ type ledger struct {
 
 // entry is one load, or rows of several that are expected.
 type entry struct {
-	database, table, label string // no label: rows that are expected
+	database, table, label string // no label: rows that are expected, or a load without one
 	born                   time.Time
 	bornAt                 time.Duration // by the ledger's clock
 	maxAge                 time.Duration // 0: no bound
@@ -93,6 +93,9 @@ func (l *ledger) unlock() {
 
 func (l *ledger) empty() bool { return l.count.Load() == 0 }
 
+// expected is true for rows that are stored and will come again.
+func (e *entry) expected() bool { return e.label == "" && !e.owed.Forever }
+
 // add remembers a load. An entry of the same label (a stable one, sent again) is replaced.
 func (l *ledger) add(b Batch, label string, body *encode.Body, debt decide.Debt) {
 	e := l.newEntry(b, label, l.limits.MaxAge)
@@ -100,7 +103,9 @@ func (l *ledger) add(b Batch, label string, body *encode.Body, debt decide.Debt)
 	rows := digestsOf(body)
 	l.mu.Lock()
 	defer l.unlock()
-	l.forget(label)
+	if label != "" {
+		l.forget(label)
+	}
 	l.entries = append(l.entries, e)
 	l.fill(e, rows)
 	l.sweep()
@@ -145,7 +150,7 @@ func (l *ledger) remove(i int) {
 func (l *ledger) drop(i int, why string) {
 	e := l.entries[i]
 	l.untold = append(l.untold, SettleInfo{
-		Database: e.database, Table: e.table, Label: e.label, Expected: e.label == "", Age: time.Since(e.born), Rows: e.left, Result: why,
+		Database: e.database, Table: e.table, Label: e.label, Expected: e.expected(), Age: time.Since(e.born), Rows: e.left, Result: why,
 	})
 	l.remove(i)
 }
@@ -164,7 +169,7 @@ func (l *ledger) sweep() {
 			l.remove(i)
 		case e.owed.Stable && e.owed.Tainted:
 			i++ // whoever knows nothing of it would take the label's commit for the rows: it lasts as long as there is room
-		case e.maxAge > 0 && now-e.bornAt > e.maxAge && e.label == "":
+		case e.maxAge > 0 && now-e.bornAt > e.maxAge && e.expected():
 			l.drop(i, "they have not come back in time")
 		case e.maxAge > 0 && now-e.bornAt > e.maxAge:
 			l.drop(i, "it is older than max_age")

@@ -43,6 +43,9 @@ func (c *Client) settle(ctx, alive context.Context, b Batch, body *encode.Body) 
 	}
 	s := &settled{}
 	for _, e := range entries {
+		if e.owed.Forever {
+			continue // nobody could be asked
+		}
 		if !c.settleEntry(ctx, alive, e) {
 			s.noFE = true
 		}

@@ -246,6 +246,47 @@ func TestUnlabelled(t *testing.T) {
 	}
 }
 
+// The same where rows must not be stored twice: what a server says of its own trouble does not prove that nothing is stored.
+func TestRejectUnknown(t *testing.T) {
+	t.Parallel()
+	failing := func(message string) Event {
+		return saying(200, `{"TxnId":7,"Status":"Fail","Message":"`+message+`"}`)
+	}
+	for name, turns := range map[string][]turn{
+		"Success":           {{0, saying(200, success), ack(BySuccess)}},
+		"no answer":         {{0, lostAnswer(), forever(NoLabel)}},
+		"5xx":               {{0, saying(504, fail), forever(NoLabel)}},
+		"trouble of theirs": {{0, failing("[THRIFT_RPC_ERROR]rpc failed"), forever(NoLabel)}},
+		"too slow":          {{0, failing("timeout by 10 s"), forever(NoLabel)}},
+		"what nobody knows": {{0, failing("nobody has seen this"), forever(NoLabel)}},
+		"bad rows":          {{0, failing("[DATA_QUALITY_ERROR]too many filtered rows"), resendAction(0, backoff0)}},
+		"too many versions": {{0, failing("[E-235]too many tablet versions"), resendAction(0, 2*backoff0)}},
+		"nothing was sent":  {{0, unreachable(), resendAction(0, 0)}},
+		"refused before":    {{0, refusing(200, fail), resendAction(0, 0)}},
+		"no answer to the second": {
+			{0, unreachable(), resendAction(0, 0)},
+			{0, lostAnswer(), forever(NoLabel)},
+		},
+		"cancelled before anything": {{0, Event{Kind: Interrupted}, nack(Stopped, false)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := policyOfTests()
+			p.Unlabelled, p.RejectUnknown = true, true
+			play(t, p, turns)
+		})
+	}
+	_, act := StartSettlement(Debt{Forever: true})
+	require.Equal(t, SettleAction{Kind: SettleDone, Result: Unsettled, Debt: Debt{Forever: true}}, act, "nobody can be asked")
+}
+
+// forever is the end of a load whose rows are not to be sent again.
+func forever(r Reason) Action {
+	a := nack(r, true)
+	a.Outcome.Debt = Debt{Forever: true}
+	return a
+}
+
 func TestPace(t *testing.T) {
 	t.Parallel()
 	tooMany := `{"TxnId":7,"Status":"Fail","Message":"[INTERNAL_ERROR]tablet error: [E-235]too many tablet versions"}`

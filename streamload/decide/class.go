@@ -7,8 +7,8 @@ import (
 	"github.com/dorisload/benthos-doris/streamload/internal/answer"
 )
 
-// Class is what kind of failure something is. It never changes whether a load is sent again (every failure is worth
-// another try within the bounds); it sets the pace, says what a person can do, and is a stable token in every error.
+// Class is what kind of failure something is. It does not change whether a load is sent again (every failure is worth
+// another try within the bounds), except with Policy.RejectUnknown; it sets the pace, says what a person can do, and is a stable token in every error.
 type Class string
 
 // The classes.
@@ -32,6 +32,12 @@ func (c Class) Slow() bool { return c == Capacity }
 // OfRows is true for failures that may be due to some rows of a load only: the others might be stored without them.
 func (c Class) OfRows() bool {
 	return c == DataQuality || c == Schema || c == TooLarge || c == Unknown
+}
+
+// ofServers is true for failures inside the cluster. A group commit may have stored the rows before one of them: the BE answers "Fail" too when it is
+// the answer to its own commit that got lost.
+func (c Class) ofServers() bool {
+	return c == Timeout || c == Unavailable || c == Unknown
 }
 
 // ClassRow is one row of the class table: a failure that matches Pattern is of Class.

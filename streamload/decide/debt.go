@@ -29,6 +29,9 @@ type Debt struct {
 	// Stable is true for a label that a redelivery uses again. It must not be fenced: the next process would take the fence
 	// for the rows.
 	Stable bool
+	// Forever is true for a load without a label (Policy.RejectUnknown): nobody will ever tell what became of it, and its rows are not to be sent
+	// again.
+	Forever bool
 	// NoFence is true for a label of servers that take no fence (StarRocks). It stays open until it is found committed, or aborted with
 	// every request answered.
 	NoFence bool
@@ -127,9 +130,12 @@ type Settlement struct {
 	result  Settled
 }
 
-// StartSettlement begins with a look at the label, or goes on with the commit of a fence.
+// StartSettlement begins with a look at the label, or goes on with the commit of a fence. Without a label it ends at once.
 func StartSettlement(d Debt) (Settlement, SettleAction) {
 	s := Settlement{debt: d}
+	if d.Forever {
+		return s.end(Unsettled)
+	}
 	if d.FenceTxn != 0 {
 		return s.commit(d.FenceTxn, false)
 	}

@@ -166,6 +166,9 @@ func (o *oracle) feed(ev Event) error {
 	if err != nil {
 		return err
 	}
+	if err := o.checkRejected(); err != nil {
+		return err
+	}
 	if evidence != NoEvidence && act.Kind != Done {
 		return fmt.Errorf("%s proves that the rows are stored, but %s follows", evidence, act.Kind)
 	}
@@ -230,6 +233,9 @@ func (o *oracle) learnAttempt(a Attempt) Evidence {
 			o.txn = max(a.Load.TxnID, 0)
 		}
 		return NoEvidence
+	}
+	if o.policy.RejectUnknown && (f == failed || f == refused) && (a.Class() == Timeout || a.Class() == Unavailable || a.Class() == Unknown) {
+		f = lost
 	}
 	switch f {
 	case barren: // nothing else can be committed under the label any more
@@ -317,6 +323,14 @@ func (o *oracle) checkSend(ev Event, free bool) error {
 
 // checkCommit judges a second phase: it may only be that of the transaction that was counted, and after the caller's cancellation only
 // the one that belongs to the request that was on its way.
+// checkRejected is about rows that must not be stored twice, where no label prevents it.
+func (o *oracle) checkRejected() error {
+	if o.policy.RejectUnknown && o.unanswered > 0 && o.act.Kind != Done {
+		return fmt.Errorf("%s although rows that were sent before may be stored", o.act.Kind)
+	}
+	return nil
+}
+
 func (o *oracle) checkCommit(ev Event) error {
 	switch {
 	case !o.policy.TwoPhase || o.txn == 0 || o.act.Txn != o.txn || o.act.Label != o.label:
@@ -353,7 +367,9 @@ func (o *oracle) checkDone(evidence Evidence) error {
 	out := o.act.Outcome
 	open := o.open()
 	var debt Debt
-	if open && !out.Committed {
+	if open && !out.Committed && o.policy.RejectUnknown {
+		debt = Debt{Forever: true}
+	} else if open && !out.Committed {
 		debt = Debt{Unanswered: o.unanswered > 0, Stable: o.policy.StableLabel, Tainted: o.lied, TwoPhase: o.policy.TwoPhase, NoFence: o.policy.NoFence}
 	}
 	switch {

@@ -33,6 +33,9 @@ type Policy struct {
 	StableLabel bool
 	// Unlabelled means that the server makes the label (group commit): nothing can be asked, nothing is deduplicated.
 	Unlabelled bool
+	// RejectUnknown means that rows of a load whose fate is not known are never sent again, where there is no label that could tell it: each row is
+	// stored once at most. It goes with Unlabelled.
+	RejectUnknown bool
 	// TwoPhase means that a load is stored in two phases: what "Success" says of a request is then that its transaction waits for our commit.
 	TwoPhase bool
 	// LabelOnce means that transactions are committed by their label (StarRocks). Then no label is begun twice, see labelonce.go. It goes with

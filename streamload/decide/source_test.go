@@ -47,6 +47,7 @@ func randomPolicy(s source) Policy {
 		Unlabelled:  chance(s, 6),
 		FEs:         s.below(4),
 	}
+	p.RejectUnknown = p.Unlabelled && chance(s, 2)
 	p.TwoPhase = !p.Unlabelled && chance(s, 3)
 	p.NoFence = chance(s, 3)
 	p.Divisible, p.Joined = chance(s, 3), chance(s, 4)

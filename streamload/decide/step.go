@@ -169,7 +169,7 @@ func (s State) attempted(ev Event) (State, Action) {
 	case a.Sent == NotSent:
 		s.refusals++
 		return s.resend(ev.Now, false)
-	case s.policy.Unlabelled && answeredFailure(a) && !mergeOpen(a.Load.Message):
+	case s.policy.Unlabelled && answeredFailure(a) && !mergeOpen(a.Load.Message) && !(s.policy.RejectUnknown && s.class.ofServers()):
 		return s.resend(ev.Now, false)
 	case answeredFailure(a) && !s.policy.Unlabelled:
 		// A BE that never began a transaction says so with transaction -1 (be stream_load_context.cpp), which is believed when
@@ -355,7 +355,10 @@ func (s State) commit(e Evidence) (State, Action) {
 func (s State) fail(r Reason) (State, Action) {
 	s.done = true
 	s.outcome = Outcome{Reason: r, Open: s.open()}
-	if s.open() {
+	switch {
+	case s.open() && s.policy.RejectUnknown:
+		s.outcome.Debt = Debt{Forever: true}
+	case s.open():
 		s.outcome.Debt = Debt{Unanswered: s.unanswered > 0, Stable: s.policy.StableLabel, Tainted: s.tainted, TwoPhase: s.policy.TwoPhase, NoFence: s.policy.NoFence}
 	}
 	return s, s.finished()

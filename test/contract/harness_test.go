@@ -226,6 +226,20 @@ type journal struct {
 	attempts []streamload.AttemptInfo
 	polls    []streamload.PollInfo
 	fes      []string
+	forgot   []int
+}
+
+func (j *journal) Forgotten(s streamload.SettleInfo) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.forgot = append(j.forgot, s.Rows)
+}
+
+// forgottenRows are how many rows the ledger dropped, each time.
+func (j *journal) forgottenRows() []int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.forgot)
 }
 
 func (j *journal) Started(string, string) {
