@@ -9,10 +9,7 @@ import (
 	"slices"
 )
 
-const (
-	readme     = "README.md"
-	docsFolder = "docs"
-)
+const docsFolder = "docs"
 
 // page is a file of the docs as it is and as it should be.
 type page struct {
@@ -23,14 +20,13 @@ type page struct {
 // source is what the pages are made from.
 type source struct {
 	output *component
-	tables []namedTable // beside the option table
-	others []namedTable // that are not on the page of the output
+	tables []namedTable // each of which some page has to show
 	schema string       // of a whole config, for editors
 }
 
 // plan works out every generated page, and every page with markers, below root.
 func plan(root string, src source) ([]page, error) {
-	own := page{path: docsFolder + "/" + src.output.Name + ".md", new: outputPage(src.output, src.tables)}
+	own := page{path: docsFolder + "/" + src.output.Name + ".md", new: outputPage(src.output)}
 	var err error
 	if own.have, err = read(root, own.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -41,11 +37,11 @@ func plan(root string, src source) ([]page, error) {
 	}
 	pages := []page{own, schema}
 
-	tables := append([]namedTable{{name: "options", text: optionTable(src.output)}}, slices.Concat(src.tables, src.others)...)
 	others, err := markdownFiles(root)
 	if err != nil {
 		return nil, err
 	}
+	var shown []string
 	for _, path := range others {
 		if path == own.path {
 			continue
@@ -54,14 +50,17 @@ func plan(root string, src source) ([]page, error) {
 		if p.have, err = read(root, path); err != nil {
 			return nil, err
 		}
-		var shown []string
-		if p.new, shown, err = fillMarkers(p.have, tables); err != nil {
+		var here []string
+		if p.new, here, err = fillMarkers(p.have, src.tables); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		if path == readme && !slices.Contains(shown, "options") {
-			return nil, fmt.Errorf("%s has no place for the option table (<!-- docsgen:options:begin --> and end)", path)
-		}
+		shown = append(shown, here...)
 		pages = append(pages, p)
+	}
+	for _, t := range src.tables {
+		if !slices.Contains(shown, t.name) {
+			return nil, fmt.Errorf("no page has a place for the table %q (<!-- docsgen:%s:begin --> and end)", t.name, t.name)
+		}
 	}
 	return pages, nil
 }

@@ -101,7 +101,10 @@ func describe() (source, error) {
 	return source{
 		schema: schema,
 		output: described,
-		tables: []namedTable{classes(), metrics()},
-		others: []namedTable{{name: "exporter", text: flatTable(metricsExporter)}},
+		tables: []namedTable{
+			{name: "options", text: optionTable(described)},
+			classes(), metrics(),
+			{name: "exporter", text: flatTable(metricsExporter)},
+		},
 	}, nil
 }

@@ -7,35 +7,33 @@ import (
 
 const generatedNote = "<!-- Written by `make docs` from the code. Do not edit. -->\n"
 
-// optionTable lists the fields for the README: the common ones first, the
-// advanced ones folded away. Fields inside lists are left to the page.
+// optionTable lists the fields that are not advanced, for the README, with links to what the page of the output says of them.
 func optionTable(c *component) string {
-	header := []string{"Field", "Type", "Default", "Meaning"}
-	var common, advanced [][]string
+	var rows [][]string
 	for _, e := range c.flatten() {
-		if strings.ContainsAny(e.path, "[<") {
-			continue
-		}
-		value := code(e.defaultValue())
-		if e.required() {
-			value = "required"
-		}
-		row := []string{code(e.path), e.typeName(), value, e.brief()}
-		if e.advanced {
-			advanced = append(advanced, row)
-		} else {
-			common = append(common, row)
+		// Of an object the fields in it are left to the page.
+		if !e.advanced && !strings.Contains(e.path, ".") {
+			rows = append(rows, e.row(docsFolder+"/"+c.Name+".md"))
 		}
 	}
+	return table(optionHeader, rows)
+}
 
-	var b strings.Builder
-	b.WriteString(table(header, common))
-	if len(advanced) > 0 {
-		b.WriteString("\n<details>\n<summary>Advanced fields</summary>\n\n")
-		b.WriteString(table(header, advanced))
-		b.WriteString("\n</details>\n")
+var optionHeader = []string{"Field", "Type", "Default", "Meaning"}
+
+// row is a field in a table, with a link to its section on a page; none is this one.
+func (e entry) row(page string) []string {
+	value := code(e.defaultValue())
+	if e.required() {
+		value = "required"
 	}
-	return b.String()
+	link := fmt.Sprintf("[%s](%s#%s)", code(e.path), page, anchor(e.path))
+	return []string{link, e.typeName(), value, e.brief()}
+}
+
+// anchor is what a web page calls the section of a field.
+func anchor(path string) string {
+	return strings.NewReplacer(".", "", "[", "", "]", "", "<", "", ">", "").Replace(path)
 }
 
 // flatTable has all fields, the advanced ones too.
@@ -44,19 +42,17 @@ func flatTable(c *component) string {
 	for _, e := range c.flatten() {
 		rows = append(rows, []string{code(e.path), e.typeName(), code(e.defaultValue()), e.brief()})
 	}
-	return table([]string{"Field", "Type", "Default", "Meaning"}, rows)
+	return table(optionHeader, rows)
 }
 
 // namedTable is a generated table that pages may show.
 type namedTable struct {
-	name  string // in the markers of a page
-	title string // its heading on the page of the output
-	intro string
-	text  string
+	name string // in the markers of a page
+	text string
 }
 
 // outputPage is the reference page of the output.
-func outputPage(c *component, tables []namedTable) string {
+func outputPage(c *component) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n# %s\n", generatedNote, c.Name)
 	paragraph := func(text string) {
@@ -81,16 +77,16 @@ func outputPage(c *component, tables []namedTable) string {
 		}
 	}
 
-	b.WriteString("\n## Fields\n")
+	b.WriteString("\n## Fields\n\n")
+	var rows [][]string
+	for _, e := range c.flatten() {
+		rows = append(rows, e.row(""))
+	}
+	b.WriteString(table(optionHeader, rows))
 	for _, e := range c.flatten() {
 		fieldSection(&b, e)
 	}
 
-	for _, t := range tables {
-		fmt.Fprintf(&b, "\n## %s\n", t.title)
-		paragraph(t.intro)
-		b.WriteString("\n" + t.text)
-	}
 	paragraph(c.Footnotes)
 	return b.String()
 }

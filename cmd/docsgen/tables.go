@@ -9,13 +9,7 @@ import (
 
 // classes is the table that failures get their class from.
 func classes() namedTable {
-	return namedTable{
-		name:  "classes",
-		title: "Classes of failures",
-		intro: "Every error names the class of its failure. The rows are tried from the top, and letter case does not " +
-			"matter. The class does not decide whether a load is sent again, only how fast.",
-		text: classTable(decide.ClassTable()),
-	}
+	return namedTable{name: "classes", text: classTable(decide.ClassTable())}
 }
 
 func classTable(rows []decide.ClassRow) string {
@@ -37,13 +31,7 @@ func classTable(rows []decide.ClassRow) string {
 
 // metrics is the table of what the output counts and measures.
 func metrics() namedTable {
-	return namedTable{
-		name:  "metrics",
-		title: "Metrics",
-		intro: "Benthos adds the labels `label` and `path` of the output to each of them, and has metrics of its own for " +
-			"every output (`output_sent`, `output_error`, `output_latency_ns` and others).",
-		text: metricTable(output.MetricsTable()),
-	}
+	return namedTable{name: "metrics", text: metricTable(output.MetricsTable())}
 }
 
 func metricTable(rows []output.Metric) string {

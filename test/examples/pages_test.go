@@ -4,10 +4,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/dorisload/benthos-doris/output"
 )
 
 // pages are all Markdown files for readers, by path from the root of the repository.
@@ -62,6 +65,17 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
+// A page that the index does not have is one that nobody finds.
+func TestIndexHasAllPages(t *testing.T) {
+	t.Parallel()
+	texts := pages(t)
+	for name := range texts {
+		if page, ok := strings.CutPrefix(name, "docs/"); ok && page != "README.md" {
+			require.Contains(t, texts["docs/README.md"], "| ["+page+"]("+page+") |")
+		}
+	}
+}
+
 // What CONTRIBUTING says of the directories is about directories that are there.
 func TestDirectoriesAreThere(t *testing.T) {
 	t.Parallel()
@@ -71,4 +85,57 @@ func TestDirectoriesAreThere(t *testing.T) {
 		_, err := os.Stat(filepath.Join(root, strings.TrimSuffix(cell[1], "/...")))
 		require.NoError(t, err)
 	}
+}
+
+var (
+	codeSpan   = regexp.MustCompile("`([^`]+)`")
+	metricWord = regexp.MustCompile(`\bdoris_[a-z_]+\b`)
+)
+
+// Metrics that the pages name are metrics of the output.
+func TestMetricsInThePages(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{}
+	for _, name := range []string{output.Name, output.StarRocksName} {
+		known[name] = true
+	}
+	for _, m := range output.MetricsTable() {
+		known[m.Name] = true
+	}
+	for name, text := range pages(t) {
+		for _, word := range metricWord.FindAllString(text, -1) {
+			require.True(t, known[word], "%s names %s", name, word)
+		}
+	}
+}
+
+// The texts by which the README knows an error are those of errors: of the class table, of this program, or of what it is made with.
+func TestErrorTextsInTheReadme(t *testing.T) {
+	t.Parallel()
+	others := []string{"connection refused", "i/o timeout", "unable to infer input type"}
+	var sources strings.Builder
+	for _, file := range files(t, ".go") {
+		if (strings.HasPrefix(file, "output/") || strings.HasPrefix(file, "streamload/")) && !strings.HasSuffix(file, "_test.go") {
+			text, err := os.ReadFile(filepath.Join(root, file))
+			require.NoError(t, err)
+			sources.Write(text)
+		}
+	}
+	_, section, ok := strings.Cut(pages(t)["README.md"], "## When something goes wrong\n")
+	require.True(t, ok)
+	section, _, _ = strings.Cut(section, "\n## ")
+	texts := 0
+	for line := range strings.Lines(section) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 4 {
+			continue
+		}
+		for _, span := range codeSpan.FindAllStringSubmatch(cells[1], -1) {
+			texts++
+			if !slices.Contains(others, span[1]) {
+				require.Contains(t, strings.ToLower(sources.String()), strings.ToLower(span[1]))
+			}
+		}
+	}
+	require.Greater(t, texts, 10)
 }

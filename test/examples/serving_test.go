@@ -29,23 +29,23 @@ var served = []string{"http-ingest.yaml"}
 type serving struct {
 	t    *testing.T
 	cmd  *exec.Cmd
-	said *output
+	said *transcript
 	url  string
 }
 
-// output is what a program says, which can be read while it speaks.
-type output struct {
+// transcript is what a program says, which can be read while it speaks.
+type transcript struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (o *output) Write(p []byte) (int, error) {
+func (o *transcript) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.text.Write(p)
 }
 
-func (o *output) String() string {
+func (o *transcript) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.text.String()
@@ -66,7 +66,7 @@ func serve(t *testing.T, cluster *emulator.Emulator, paths []string, args ...str
 	address := freeAddress(t)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
 	t.Cleanup(cancel)
-	s := &serving{t: t, said: &output{}, url: "http://" + address}
+	s := &serving{t: t, said: &transcript{}, url: "http://" + address}
 	s.cmd = exec.CommandContext(ctx, program, args...)
 	s.cmd.Dir = root
 	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "LISTEN=" + address, "DORIS_FE=" + cluster.FEURL(), "DORIS_USER=" + user, "DORIS_PASSWORD=" + password}
