@@ -33,6 +33,8 @@ type config struct {
 	// linger is how long a load may wait for more rows, maxPending how many source batches may be on their way.
 	linger     time.Duration
 	maxPending int
+	// lingering is the database in which transactions of an earlier process are aborted, "" for none.
+	lingering string
 	// remarks are things that are allowed but probably not meant.
 	remarks []string
 }
@@ -82,6 +84,7 @@ func parseConfig(parsed *service.ParsedConfig) (config, error) {
 	conf.database, conf.table = r.route(fieldDatabase), r.route(fieldTable)
 	conf.target = read(r, parsed.FieldString, fieldDatabase) + "." + read(r, parsed.FieldString, fieldTable)
 	conf.label = r.label(&conf)
+	conf.lingering = r.abortLingering(&conf)
 	if conf.client.MaxLoadBytes == 0 {
 		conf.client.MaxLoadBytes = -1 // in the client 0 is the default
 	}

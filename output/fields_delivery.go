@@ -13,6 +13,10 @@ func labelFields() []*service.ConfigField {
 			Description("What identifies a batch: something that is the same when the input delivers the batch again, and different for every other batch, for instance topic, partition and offset. It is evaluated over the messages of one load, at the first of them. The label is then made of `label_prefix`, this, and a hash of the rows, and a load that was committed before the process ended is not loaded again afterwards, as long as the input forms the same batches. Two batches of the same identity with exactly the same rows are taken for one. Empty, labels are random.").
 			Default("").
 			Example(`${! meta("kafka_topic") }-${! meta("kafka_partition") }-${! meta("kafka_offset") }`),
+		service.NewBoolField(fieldAbortLingering).
+			Description("With `two_phase_commit`: look, once, before the first load, for transactions that an earlier process has left behind when it died, and abort them. Otherwise Doris does that after an hour (`stream_load_default_precommit_timeout_second`), and until then changes of the table's schema wait. What is looked for are transactions of `database` that are not committed yet and have a label of `label_prefix` and a random part, **so each pipeline that runs at the same time needs a `label_prefix` of its own**: loads of others with the same prefix are aborted too, and then sent again by them. Each one is logged. Where transactions cannot be looked up, there is a warning and the pipeline starts. The account needs the LOAD privilege on the database and has to be let in from the FE itself, which asks under its name; in cloud mode some versions show no transactions. Not with a `database` that depends on the messages, nor with `label`, where the batch itself takes the place of what it left.").
+			Default(false).
+			Advanced(),
 		service.NewObjectField(fieldLedger,
 			service.NewIntField(fieldMaxRows).
 				Description("How many rows of such loads are remembered, at about 50 bytes of memory each. A load that does not fit drives out the oldest ones, with a warning.").

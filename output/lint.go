@@ -261,6 +261,18 @@ root = [
   if this.label.or("") != "" && $grouped {
     "label cannot be used with group_commit %v, where Doris makes the labels".format(this.group_commit)
   },
+  if this.abort_lingering == true && !$doris {
+    "abort_lingering cannot be used with dialect starrocks, which shows no transactions by their labels"
+  },
+  if this.abort_lingering == true && this.two_phase_commit != true {
+    "abort_lingering is only for two_phase_commit: other loads end with their connection, and leave nothing that waits"
+  },
+  if this.abort_lingering == true && this.label.or("") != "" {
+    "abort_lingering cannot be used with label: the batch comes again under its label, and takes the place of what it left"
+  },
+  if this.abort_lingering == true && this.database.or("").string().contains("${!") {
+    "abort_lingering cannot be used with a database that depends on the messages: it is not known where to look"
+  },
   if this.on_unknown_outcome == "reject" && !$grouped {
     "on_unknown_outcome is reject, which is for group_commit sync_mode and async_mode only: without them the label tells the outcome, and no row is stored twice for it"
   },

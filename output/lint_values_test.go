@@ -50,6 +50,12 @@ func TestLintsSayWhatTheConstructorSays(t *testing.T) {
 		{"backoff: { initial_interval: 1.1s, max_interval: 1100ms }", nil},
 		{"backoff: { initial_interval: 1h0m1s, max_interval: +3601000000µs }", nil},
 		{"backoff: { initial_interval: 10s }\nlabel_poll: { initial_interval: 5s }", nil},
+		{"two_phase_commit: true\nabort_lingering: true", nil},
+		{"two_phase_commit: true\nabort_lingering: true\ntable: ${! this.t }", nil},
+		{"abort_lingering: true", []string{"abort_lingering is only for two_phase_commit: other loads end with their connection, and leave nothing that waits"}},
+		{"two_phase_commit: true\nabort_lingering: true\nlabel: x", []string{"abort_lingering cannot be used with label: the batch comes again under its label, and takes the place of what it left"}},
+		{"two_phase_commit: true\nabort_lingering: true\ndatabase: ${! this.d }", []string{"abort_lingering cannot be used with a database that depends on the messages: it is not known where to look"}},
+		{"dialect: starrocks\ntwo_phase_commit: true\nabort_lingering: true", []string{"abort_lingering cannot be used with dialect starrocks, which shows no transactions by their labels"}},
 		{"batching: { period: often }", []string{`batching.period is "often", which is no duration; write for instance 1s`}},
 
 		{"headers: { label: x }", []string{`headers contains "label", which is reserved: labels are made for each load; use label or label_prefix`}},

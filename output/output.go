@@ -37,6 +37,7 @@ type output struct {
 
 	replays   *replays
 	hello     sync.Once
+	swept     sync.Once // of what an earlier process has left
 	reconnect reconnect
 }
 
@@ -99,6 +100,7 @@ func (o *output) Connect(ctx context.Context) error {
 	if err := o.client.Reach(ctx); err != nil {
 		return err
 	}
+	o.swept.Do(func() { o.abortLingering(ctx) })
 	if o.outage != nil {
 		o.outage.end()
 	}

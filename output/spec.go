@@ -63,6 +63,7 @@ const (
 	fieldMergeCommitInterval   = "merge_commit_interval"
 	fieldMergeCommitParallel   = "merge_commit_parallel"
 	fieldTwoPhaseCommit        = "two_phase_commit"
+	fieldAbortLingering        = "abort_lingering"
 	fieldLabelPrefix           = "label_prefix"
 	fieldLabel                 = "label"
 	fieldMaxRetries            = "max_retries"

@@ -51,6 +51,7 @@ func Run(ctx context.Context, s Subject) Report {
 	ways := r.way(ctx, there)
 	r.backends(ctx, ways)
 	r.labels(ctx)
+	r.lingering(ctx)
 	if s.Load {
 		r.load(ctx)
 	}

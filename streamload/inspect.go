@@ -210,9 +210,16 @@ func (c *Client) InspectLabels(ctx context.Context) (LabelRetention, error) {
 
 // question asks each FE once until one answers. Of the reasons why none does, a denial or a thing that is not there says most.
 func (c *Client) question(ctx context.Context, path []string, read func(transport.Page) answer.Info) error {
+	return c.ask(ctx, func(ctx context.Context, i int) (transport.Page, error) {
+		return c.transport.Get(ctx, c.frontends.urls[i], path...)
+	}, read)
+}
+
+// ask is question for any request to the i-th FE.
+func (c *Client) ask(ctx context.Context, request func(ctx context.Context, i int) (transport.Page, error), read func(transport.Page) answer.Info) error {
 	var first error
 	c.each(ctx, ctx, c.frontends, c.frontends.current(), func(ctx context.Context, i int) (done bool) {
-		p, err := c.transport.Get(ctx, c.frontends.urls[i], path...)
+		p, err := request(ctx, i)
 		if err != nil {
 			first = moreTelling(first, c.clean(err))
 			return false

@@ -37,9 +37,14 @@ func legal(s string, limit int) string {
 func randomLabel(prefix string) string {
 	var bits [16]byte
 	_, _ = rand.Read(bits[:]) // never fails; the runtime ends the program if it would
-	random := base32Lower.EncodeToString(bits[:])
-	return legal(prefix, maxLabel-suffixRoom-1-len(random)) + "_" + random
+	return randomPrefix(prefix) + "_" + base32Lower.EncodeToString(bits[:])
 }
+
+// randomLength is how long 128 bits are in base 32.
+const randomLength = 26
+
+// randomPrefix is what is left of a prefix in a random label.
+func randomPrefix(prefix string) string { return legal(prefix, maxLabel-suffixRoom-1-randomLength) }
 
 // stableLabel is the label of these rows: <prefix>_<identity>_<hash of rows, table and identity>. It is the same for every attempt,
 // every redelivery and every process. The hash covers the whole identity, so that nothing is lost where the label has to be cut, and the

@@ -15,6 +15,21 @@ import (
 // legalLabel is what the oldest FE takes (FeNameFormat.java; newer ones also take a colon).
 var legalLabel = regexp.MustCompile(`^[-_A-Za-z0-9]{1,128}$`)
 
+func TestRandomLabelsAreKnownByTheirForm(t *testing.T) {
+	t.Parallel()
+	for _, prefix := range []string{"benthos", "a b.c", "", "größe", "x_" + strings.Repeat("y", 200), "a(b"} {
+		ours := randomLabels(prefix)
+		base := randomLabel(prefix)
+		for _, n := range []int{0, 1, 9999} {
+			require.Regexp(t, ours, attemptLabel(base, n))
+		}
+		if len(prefix) < 60 { // a longer one is cut
+			require.NotRegexp(t, ours, randomLabel(prefix+"_x"))
+			require.NotRegexp(t, ours, randomLabel("x"+prefix))
+		}
+	}
+}
+
 func bodyOf(t *testing.T, rows ...string) (Batch, *encode.Body) {
 	t.Helper()
 	b := Batch{Database: "shop", Table: "orders", Identity: "orders-0-4711"}

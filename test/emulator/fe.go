@@ -32,6 +32,10 @@ func (e *Emulator) serveFE(x *exchange) {
 		}
 		routes = starrocksRoutes
 	}
+	if len(seg) == 4 && seg[0] == "api" && seg[1] == "query" && !e.profile.starrocks() {
+		x.feQuery(seg[2], seg[3])
+		return
+	}
 	for _, route := range routes {
 		if len(seg) == route.length && seg[0] == "api" && seg[len(seg)-1] == route.last {
 			if x.r.Method != route.method && (x.r.Method != http.MethodHead || route.method != http.MethodGet) {

@@ -72,6 +72,7 @@ func TestBackendsAndSettings(t *testing.T) {
 }
 
 func FuzzInfo(f *testing.F) {
+	f.Add([]byte(`{"code":0,"data":{"meta":[{"name":"a"}],"data":[["1"]]}}`))
 	f.Add([]byte(`{"code":0,"data":{"status":200,"keysType":"","properties":[{"name":"a"}],"backends":[{"ip":"x"}],"rows":[{"Name":"a"}]}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		s := ParseSchema(body)
@@ -80,5 +81,29 @@ func FuzzInfo(f *testing.F) {
 		}
 		ParseBackends(body)
 		ParseSettings(body)
+		if rows, i := ParseRows(body); len(rows) > 0 && !i.OK() {
+			t.Fatal("rows out of nothing")
+		}
 	})
+}
+
+func TestParseRows(t *testing.T) {
+	t.Parallel()
+	rows, i := ParseRows([]byte(`{"msg":"success","code":0,"data":{"type":"result_set","meta":[{"name":"TransactionId","type":"CHAR"},{"name":"Label","type":"CHAR"}],` +
+		`"data":[["7","a"],[8,null],["9"],["10","b","more"]],"time":3},"count":0}`))
+	require.True(t, i.OK())
+	require.Equal(t, []map[string]string{
+		{"transactionid": "7", "label": "a"},
+		{"transactionid": "8", "label": ""},
+		{"transactionid": "9"},
+		{"transactionid": "10", "label": "b"},
+	}, rows)
+	for _, body := range []string{
+		`{"msg":"Error","code":1,"data":"Failed to execute sql: no","count":0}`, `{"code":0,"data":{"type":"exec_status"}}`, `{"code":0,"data":[]}`, `<html>`, ``,
+		`{"code":0,"data":{"meta":[{"name":"a"}],"data":[{"a":1}]}}`,
+	} {
+		rows, i = ParseRows([]byte(body))
+		require.Empty(t, rows, body)
+		require.False(t, i.OK(), body)
+	}
 }

@@ -40,12 +40,12 @@ func (t *Transport) GetPublic(ctx context.Context, base *url.URL, segments ...st
 func (t *Transport) page(req *http.Request) (Page, error) {
 	resp, err := t.calls.RoundTrip(req)
 	if err != nil {
-		return Page{Reply: Reply{Server: req.URL.Host}}, fmt.Errorf("GET %s: %w", req.URL.Host, explain(req.Context(), err))
+		return Page{Reply: Reply{Server: req.URL.Host}}, fmt.Errorf("%s %s: %w", req.Method, req.URL.Host, explain(req.Context(), err))
 	}
 	defer resp.Body.Close()
 	p := Page{Reply: Reply{HTTPStatus: resp.StatusCode, Server: req.URL.Host}, Header: resp.Header, TLS: resp.TLS}
 	if p.Body, err = io.ReadAll(io.LimitReader(resp.Body, maxCallAnswer)); err != nil {
-		return p, fmt.Errorf("GET %s: HTTP %d, and the answer broke off: %w", req.URL.Host, resp.StatusCode, explain(req.Context(), err))
+		return p, fmt.Errorf("%s %s: HTTP %d, and the answer broke off: %w", req.Method, req.URL.Host, resp.StatusCode, explain(req.Context(), err))
 	}
 	return p, nil
 }
