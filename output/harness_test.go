@@ -1,14 +1,12 @@
 package output
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dorisload/benthos-doris/test/emulator"
+	"github.com/dorisload/benthos-doris/test/transcript"
 )
 
 // cluster is an emulated Doris with tables made on the first load.
@@ -28,22 +27,7 @@ func cluster(t *testing.T, opt emulator.Options) *emulator.Emulator {
 }
 
 // logBuffer keeps log lines of all levels.
-type logBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
-}
+type logBuffer struct{ transcript.Text }
 
 // lines are the lines that contain every one of the texts.
 func (l *logBuffer) lines(texts ...string) (found []string) {

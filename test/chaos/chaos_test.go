@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dorisload/benthos-doris/test/emulator"
+	"github.com/dorisload/benthos-doris/test/transcript"
 )
 
 // A run whose faults have stopped is stuck when this many ticks pass in which no message comes to an end. Ticks, not time: a machine that has no time
@@ -86,13 +87,13 @@ type report struct {
 	trace   *trace
 	weather *weather
 	emu     *emulator.Emulator
-	logs    *logs
+	logs    *transcript.Text
 }
 
 // run runs a scenario to its end.
 func run(t *testing.T, s scenario) *report {
 	t.Helper()
-	r := &report{scenario: s, trace: newTrace(), logs: &logs{}}
+	r := &report{scenario: s, trace: newTrace(), logs: &transcript.Text{}}
 	w := newWeather(s, r.trace)
 	r.weather = w
 	r.emu = emulator.New(t, s.cluster(w))
@@ -291,21 +292,3 @@ func (r *report) labelsOf(id int) (labels []string) {
 }
 
 func tail(s string) string { return s[max(0, len(s)-12000):] }
-
-// logs keeps the log of a pipeline.
-type logs struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *logs) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *logs) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
-}

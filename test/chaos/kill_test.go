@@ -28,6 +28,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dorisload/benthos-doris/test/emulator"
+	"github.com/dorisload/benthos-doris/test/transcript"
 )
 
 // A process is killed and started again, at moments that nobody chose, while somebody posts batches to it and posts each again until it is
@@ -132,7 +133,7 @@ type killed struct {
 	dice     *rand.Rand
 	weather  *weather
 	trace    *trace
-	logs     *logs
+	logs     *transcript.Text
 	emu      *emulator.Emulator
 	proxies  *proxies // nil: none
 	address  string
@@ -163,7 +164,7 @@ func newKilled(t *testing.T, seed uint64, labelled bool) *killed {
 	t.Helper()
 	_, err := program()
 	require.NoError(t, err)
-	k := &killed{t: t, seed: seed, labelled: labelled, dice: dice(seed, "kills", 0), trace: newTrace(), logs: &logs{}, left: 8, deaths: map[string]int{}}
+	k := &killed{t: t, seed: seed, labelled: labelled, dice: dice(seed, "kills", 0), trace: newTrace(), logs: &transcript.Text{}, left: 8, deaths: map[string]int{}}
 	s := scenario{
 		seed: seed, fes: 2, bes: 2, tables: killTables, rows: 400, size: 12, inFlight: 4, label: labelled,
 		retries: 3, budget: 300 * time.Millisecond, poll: 60 * time.Millisecond, rate: 0.04, storm: 2,

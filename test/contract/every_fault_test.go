@@ -138,17 +138,23 @@ func TestNoSingleFaultLosesOrDoublesARow(t *testing.T) {
 	}
 	all = append(all, faultsOfCalls()...)
 	require.Greater(t, len(all), 300)
+	surviveAll(t, all, []int{1, 2})
+}
+
+// surviveAll is surviveFaults for each list of faults, the last of which strikes so many times.
+func surviveAll(t *testing.T, all [][]emulator.Fault, times []int, change ...func(*streamload.Config)) {
+	t.Helper()
 	for _, faults := range all {
-		for _, times := range []int{1, 2} {
+		for _, n := range times {
 			faults := slices.Clone(faults)
-			faults[len(faults)-1].Times = times
+			faults[len(faults)-1].Times = n
 			names := make([]string, len(faults))
 			for i, f := range faults {
 				names[i] = f.String()
 			}
 			t.Run(strings.Join(names, " + "), func(t *testing.T) {
 				t.Parallel()
-				surviveFaults(t, faults)
+				surviveFaults(t, faults, change...)
 			})
 		}
 	}

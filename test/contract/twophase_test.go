@@ -2,8 +2,6 @@ package contract
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -120,18 +118,5 @@ func TestNoFaultInTwoPhasesLosesOrDoublesARow(t *testing.T) {
 			all = append(all, []emulator.Fault{f}, []emulator.Fault{{At: emulator.BEAnswer, Do: emulator.Reset, Times: 1}, f})
 		}
 	}
-	for _, faults := range all {
-		for _, times := range []int{1, 3} {
-			faults := slices.Clone(faults)
-			faults[len(faults)-1].Times = times
-			names := make([]string, len(faults))
-			for i, f := range faults {
-				names[i] = f.String()
-			}
-			t.Run(strings.Join(names, " + "), func(t *testing.T) {
-				t.Parallel()
-				surviveFaults(t, faults, inTwoPhases)
-			})
-		}
-	}
+	surviveAll(t, all, []int{1, 3}, inTwoPhases)
 }

@@ -1,7 +1,6 @@
 package examples
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -20,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dorisload/benthos-doris/test/emulator"
+	"github.com/dorisload/benthos-doris/test/transcript"
 )
 
 // served are the examples that run until they are stopped, each with a test here.
@@ -29,26 +28,8 @@ var served = []string{"http-ingest.yaml"}
 type serving struct {
 	t    *testing.T
 	cmd  *exec.Cmd
-	said *transcript
+	said *transcript.Text
 	url  string
-}
-
-// transcript is what a program says, which can be read while it speaks.
-type transcript struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *transcript) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *transcript) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
 }
 
 // freeAddress is an address of this machine where nobody listens.
@@ -66,7 +47,7 @@ func serve(t *testing.T, cluster *emulator.Emulator, paths []string, args ...str
 	address := freeAddress(t)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
 	t.Cleanup(cancel)
-	s := &serving{t: t, said: &transcript{}, url: "http://" + address}
+	s := &serving{t: t, said: &transcript.Text{}, url: "http://" + address}
 	s.cmd = exec.CommandContext(ctx, program, args...)
 	s.cmd.Dir = root
 	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "LISTEN=" + address, "DORIS_FE=" + cluster.FEURL(), "DORIS_USER=" + user, "DORIS_PASSWORD=" + password}
