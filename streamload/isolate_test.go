@@ -1,6 +1,7 @@
 package streamload_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -172,6 +173,39 @@ func TestBadRowsAreFoundBehindABrokenConnection(t *testing.T) {
 					isolated(t, client, emu, streamload.Batch{Database: "d", Table: "t", Rows: unreadable(withBad(20, bad...), bad...)}, bad...)
 					loads, rows := client.LedgerSize()
 					require.Zero(t, loads+rows)
+				})
+			}
+		}
+	}
+}
+
+// Rows that an error page names fail first, and those before them may fail for another reason afterwards. Each row has its own result all the same: one
+// that is not stored and has none would be taken for stored.
+func TestRowsThatFailBesideBadOnes(t *testing.T) {
+	t.Parallel()
+	for _, identity := range []string{"", "orders-0-7"} {
+		for _, bad := range [][]int{{15}, {0, 7}, {19}, {3, 12, 18}} {
+			for _, rows := range []int{0, 7} {
+				t.Run(fmt.Sprintf("bad %v, loads of %d, identity %q", bad, rows, identity), func(t *testing.T) {
+					t.Parallel()
+					emu := numbers(t)
+					emu.Inject(emulator.Fault{At: emulator.BEBeforeCommit, Do: emulator.Fail, Times: 1}) // of what is left without the bad rows
+					client := fastClient(t, emu, func(c *streamload.Config) {
+						isolating(c)
+						c.MaxLoadRows = rows
+					})
+					_, err := client.Load(t.Context(), streamload.Batch{Database: "d", Table: "t", Identity: identity, Rows: withBad(20, bad...)})
+					e, ok := errors.AsType[*streamload.Error](err)
+					require.True(t, ok)
+					stored := storedIDs(emu)
+					for i := range 20 {
+						if stored[strconv.Itoa(i)] == 0 {
+							require.Error(t, e.Row(i), "row %d", i)
+						}
+					}
+					for _, i := range bad {
+						require.ErrorContains(t, e.Row(i), "the row is refused", "row %d", i)
+					}
 				})
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/dorisload/benthos-doris/streamload/decide"
@@ -24,7 +25,7 @@ type parts struct {
 	report  Report
 	loads   int
 	first   *Error     // the first failure
-	failed  []RowError // all rows that failed, by index, each with its own reason
+	failed  []RowError // all rows that failed, each once and with its own reason; in any order before the end
 	noFE    bool       // of all failures
 	open    bool       // of any
 	unsent  bool       // the only failures are rows that are longer than any load may be
@@ -216,6 +217,8 @@ func (p *parts) result() (Report, *Error) {
 	if p.first == nil {
 		return p.report, nil
 	}
+	// Rows that an error page names fail before others of their load, and rows are looked up by index.
+	slices.SortFunc(p.failed, func(a, b RowError) int { return a.Index - b.Index })
 	e := *p.first
 	e.Held, e.stored = nil, nil
 	e.Failed, e.Partial, e.NoFE, e.Unresolved = p.failed, true, p.noFE, p.open
