@@ -47,6 +47,7 @@ func Run(ctx context.Context, s Subject) Report {
 	if !r.user(ctx) {
 		return r.Report
 	}
+	r.version(ctx)
 	there := r.table(ctx)
 	ways := r.way(ctx, there)
 	r.backends(ctx, ways)

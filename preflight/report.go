@@ -32,7 +32,7 @@ func (s Status) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) 
 
 // Finding is one thing that was looked at.
 type Finding struct {
-	// Check is what kind of thing, a stable token: fe, tls, clock, user, database, table, columns, key, way, be, labels, lingering or load.
+	// Check is what kind of thing, a stable token: fe, tls, clock, user, version, database, table, columns, key, way, be, labels, lingering or load.
 	Check  string `json:"check"`
 	Status Status `json:"status"`
 	// Text is what was found, in one line without secrets.
