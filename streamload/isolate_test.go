@@ -212,6 +212,45 @@ func TestRowsThatFailBesideBadOnes(t *testing.T) {
 	}
 }
 
+// Rows that are stored already and come again beside bad ones are not stored a second time, whether the server refuses one row or many.
+func TestStoredRowsBesideBadOnes(t *testing.T) {
+	t.Parallel()
+	for _, bad := range [][]int{{0}, {9}, {19}, {4, 12}, {3, 4, 5, 6}} {
+		for _, unknown := range []int{0, 1, 5} { // good rows that are new
+			t.Run(fmt.Sprintf("bad %v, %d new", bad, unknown), func(t *testing.T) {
+				t.Parallel()
+				emu := numbers(t)
+				client := fastClient(t, emu, isolating)
+				rows := withBad(20, bad...)
+				var before [][]byte
+				for i, row := range rows {
+					if !slices.Contains(bad, i) {
+						before = append(before, row)
+					}
+				}
+				first := streamload.Batch{Database: "d", Table: "t", Rows: before[unknown:]}
+				_, err := client.Load(t.Context(), first)
+				require.NoError(t, err)
+				client.Expect(first)
+				_, err = client.Load(t.Context(), streamload.Batch{Database: "d", Table: "t", Rows: rows})
+				e, ok := errors.AsType[*streamload.Error](err)
+				require.True(t, ok)
+				stored := storedIDs(emu)
+				for i := range rows {
+					if slices.Contains(bad, i) {
+						require.ErrorContains(t, e.Row(i), "the row is refused", "row %d", i)
+						continue
+					}
+					require.NoError(t, e.Row(i), "row %d", i)
+					require.Equal(t, 1, stored[strconv.Itoa(i)], "row %d", i)
+				}
+				loads, left := client.LedgerSize()
+				require.Zero(t, loads+left)
+			})
+		}
+	}
+}
+
 // Where nobody tells the label's state, the load stays unknown, and its rows are held.
 func TestBadRowsBehindAnOpenLabelAreHeld(t *testing.T) {
 	t.Parallel()

@@ -31,6 +31,9 @@ func (c *Client) loadKnown(ctx, alive context.Context, b Batch, body *encode.Bod
 		known.claim.giveBack()
 		return report, failure
 	}
+	if failure != nil {
+		failure.refused = false // it was that one row; the others, which are stored or held, are not to be looked through
+	}
 	known.claim.keep()
 	report.AlreadyStored = known.stored
 	if failure == nil && known.open > 0 {
