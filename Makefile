@@ -49,7 +49,7 @@ emulator: ## Run the Doris emulator (ARGS='-help' lists its flags)
 
 # The same archives as goreleaser makes (.goreleaser.yaml), without it. The same commit gives the same bytes.
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
-DIST_FILES := LICENSE README.md CHANGELOG.md config docs resources/grafana resources/prometheus
+DIST_FILES := LICENSE README.md CHANGELOG.md config docs resources/*.tables.yaml resources/grafana resources/prometheus
 
 .PHONY: dist
 dist: ## Archives for all PLATFORMS into dist/, with SHA256SUMS

@@ -136,7 +136,7 @@ func withoutQuotes(reason string) string {
 	if from < 0 {
 		return reason
 	}
-	return strings.TrimRight(reason[:from], " :") + "..." + reason[to+1:]
+	return reason[:from] + "[not shown]" + reason[to+1:]
 }
 
 func (e *Error) text() string {

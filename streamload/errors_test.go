@@ -45,7 +45,7 @@ func TestErrorText(t *testing.T) {
 		{
 			"rows that were not sent",
 			"data_quality: 2 row(s) of shop.orders cannot be loaded, the first: row 3: is no JSON object: `{\"a\":` and `x`",
-			"data_quality: 2 row(s) of shop.orders cannot be loaded and were not sent, the first: is no JSON object...",
+			"data_quality: 2 row(s) of shop.orders cannot be loaded and were not sent, the first: is no JSON object: [not shown]",
 			Error{Class: decide.DataQuality, Stage: StageEncode, Rejected: rejected},
 		},
 		{

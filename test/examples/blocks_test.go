@@ -68,7 +68,7 @@ func blocks(page, text string) []block {
 //
 //	yaml     a pipeline that benthos-doris runs; `benthos-doris lint` reads these blocks, and these only
 //	yml      YAML that it cannot read: a pipeline with Kafka, a part of a config, a config of another program
-//	mermaid  nothing here can read it
+//	mermaid, sql: nothing here can read them
 var readers = map[string]func(*testing.T, block){
 	"yaml": pipelineBlock,
 	"yml":  otherYAMLBlock,
@@ -79,6 +79,7 @@ var readers = map[string]func(*testing.T, block){
 		require.NotRegexp(t, configKey, b.text, "this is YAML: call it yaml, or yml")
 	},
 	"mermaid": func(*testing.T, block) {},
+	"sql":     func(*testing.T, block) {},
 }
 
 var configKey = regexp.MustCompile(`(?m)^ *(input|output|pipeline|buffer|metrics|output_resources|doris_stream_load|apiVersion|services|scrape_configs|rule_files):`)
@@ -227,6 +228,9 @@ func shellBlock(t *testing.T, b block) {
 	for _, file := range fileWord.FindAllString(b.text, -1) {
 		_, err := os.Stat(filepath.Join(root, file))
 		require.NoError(t, err)
+	}
+	if !strings.HasPrefix(b.page, "test/") {
+		require.NotRegexp(t, `\S +# `, b.text, "zsh takes a comment at the end of a line that is typed for arguments")
 	}
 	syntax := bash(t, "-n", "-c", b.text)
 	said, err := syntax.CombinedOutput()

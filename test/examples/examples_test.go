@@ -80,6 +80,16 @@ func declared(tables ...emulator.Table) func(*testing.T) []emulator.Table {
 	return func(*testing.T) []emulator.Table { return tables }
 }
 
+// readTables are those of a file in resources.
+func readTables(name string) func(*testing.T) []emulator.Table {
+	return func(t *testing.T) []emulator.Table {
+		t.Helper()
+		tables, err := emulator.ReadTables(root + "/resources/" + name + ".tables.yaml")
+		require.NoError(t, err)
+		return tables
+	}
+}
+
 func column(name, kind string) emulator.Column { return emulator.Column{Name: name, Type: kind} }
 
 // The account that every example takes from its environment.
@@ -110,9 +120,7 @@ var pipelines = []pipeline{
 	},
 	{
 		config: "cdc-upserts.yaml",
-		tables: declared(emulator.Table{Database: "shop", Name: "customers", Model: emulator.Unique, Keys: []string{"id"}, SequenceColumn: "lsn", Columns: []emulator.Column{
-			{Name: "id", Type: "BIGINT", NotNull: true}, column("name", "VARCHAR(64)"), column("email", "VARCHAR(64)"), column("lsn", "BIGINT"),
-		}}),
+		tables: readTables("customers"),
 		// Out of order: what is older does not win.
 		files: map[string]string{"DEAD_LETTERS": "", "CHANGES": `{"before":null,"after":{"id":1,"name":"Ann","email":"old"},"source":{"lsn":100},"op":"c"}
 {"before":{"id":1,"name":"Ann","email":"old"},"after":{"id":1,"name":"Ann","email":"new"},"source":{"lsn":102},"op":"u"}
@@ -186,10 +194,8 @@ null
 	{
 		config: "starrocks.yaml",
 		server: emulator.StarRocks,
-		tables: declared(emulator.Table{Database: "shop", Name: "orders", Model: emulator.Primary, Keys: []string{"id"}, Columns: []emulator.Column{
-			{Name: "id", Type: "BIGINT", NotNull: true}, column("note", "VARCHAR(64)"),
-		}}),
-		want: map[string][]string{"shop.orders": {`{"id":1,"note":"two books"}`, `{"id":3,"note":"a chair"}`}},
+		tables: readTables("orders"),
+		want:   map[string][]string{"shop.orders": {`{"id":1,"note":"two books"}`, `{"id":3,"note":"a chair"}`}},
 	},
 	{
 		config: "logs-group-commit.yaml",
@@ -217,11 +223,7 @@ no line of a log
 	},
 	{
 		config: "go-test-events.yaml",
-		tables: func(t *testing.T) []emulator.Table {
-			tables, err := emulator.ReadTables(root + "/resources/go_test_events.tables.yaml")
-			require.NoError(t, err)
-			return tables
-		},
+		tables: readTables("go_test_events"),
 		files: map[string]string{"EVENTS": `{"Time":"2026-01-02T03:04:05.123456789Z","Action":"run","Package":"p","Test":"TestA"}
 {"Time":"2026-01-02T05:04:06+02:00","Action":"output","Package":"p","Test":"TestA","Output":"a \"quoted\" line\n"}
 {"Time":"2026-01-02T03:04:07Z","Action":"pass","Package":"p","Elapsed":0.25}

@@ -49,7 +49,7 @@ var readBy = map[string]string{
 	"resources/kubernetes/kafka-to-doris.yaml": "TestKubernetesManifest",
 	"resources/prometheus/alerts.yaml":         "test/monitoring",
 	"resources/prometheus/alerts_test.yaml":    "test/monitoring, by promtool",
-	"resources/go_test_events.tables.yaml":     "TestPipelines",
+	"resources/*.tables.yaml":                  "TestPipelines",
 	"resources/doris/compose.yaml":             "nothing: it needs containers (make doris)",
 	".github/*/*.yml":                          "nothing here",
 	".golangci.yml":                            "golangci-lint",
