@@ -136,8 +136,7 @@ func (c *Client) loadOnce(ctx, alive context.Context, b Batch, body *encode.Body
 	if e == nil {
 		return first, failure // the ledger has no room for it
 	}
-	c.settleEntry(ctx, alive, e)
-	if c.ledger.state(e) == decide.Unsettled {
+	if !c.settleOwn(ctx, alive, e) {
 		return first, failure
 	}
 	report, failure := c.loadNow(ctx, alive, b, body)

@@ -179,6 +179,18 @@ func TestBadRowsAreFoundBehindABrokenConnection(t *testing.T) {
 	}
 }
 
+// A label that cannot be closed at once is tried again, as a load would be.
+func TestBadRowsAreFoundWhenTheirLabelIsClosedLater(t *testing.T) {
+	t.Parallel()
+	emu := numbers(t)
+	emu.Inject(emulator.Fault{At: emulator.BEAnswer, Do: emulator.Reset, Times: 1})
+	emu.Inject(emulator.Fault{At: emulator.StateQuery, Do: emulator.HTTP, Status: 500, Skip: 2, Times: 7}) // of the settlement
+	client := fastClient(t, emu, persistent)
+	isolated(t, client, emu, streamload.Batch{Database: "d", Table: "t", Rows: withBad(20, 3)}, 3)
+	loads, rows := client.LedgerSize()
+	require.Zero(t, loads+rows)
+}
+
 // Rows that an error page names fail first, and those before them may fail for another reason afterwards. Each row has its own result all the same: one
 // that is not stored and has none would be taken for stored.
 func TestRowsThatFailBesideBadOnes(t *testing.T) {

@@ -94,6 +94,19 @@ func (c *Client) settleEntry(ctx, alive context.Context, e *entry) (answered boo
 	return answered
 }
 
+// settleOwn settles a load whose caller waits, as often as a load is tried and for as long as one may take. It is false when the load is still open.
+func (c *Client) settleOwn(ctx, alive context.Context, e *entry) bool {
+	for left := max(c.conf.MaxRetries, 0); ; left-- {
+		c.settleEntry(ctx, alive, e)
+		switch most := c.conf.Backoff.MaxElapsed; {
+		case c.ledger.state(e) != decide.Unsettled:
+			return true
+		case left == 0, ctx.Err() != nil, most > 0 && time.Since(e.born) > most:
+			return false
+		}
+	}
+}
+
 func settledWord(s decide.Settled) string {
 	switch s {
 	case decide.SettledCommitted:
