@@ -31,8 +31,9 @@ func (c *Client) askState(caller, alive context.Context, first int, database, la
 		s, r, err := c.transport.State(ctx, c.frontends.urls[i], database, label)
 		answered := err == nil || r.HTTPStatus != 0
 		p.answered = p.answered || answered
-		if answered || !errors.Is(ctx.Err(), context.Canceled) {
-			c.frontends.report(i, answered)
+		// A follower that sends us on to a master that is gone is up itself.
+		if up := answered || r.Hops > 0; up || !errors.Is(ctx.Err(), context.Canceled) {
+			c.frontends.report(i, up)
 		}
 		switch {
 		case err != nil && errors.Is(ctx.Err(), context.Canceled):

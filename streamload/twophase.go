@@ -33,8 +33,8 @@ func (d *delivery) commit(caller, alive context.Context, txn int64) decide.Event
 			r, err = d.transport.CommitTxn(ctx, servers.urls[i], d.batch.Database, txn)
 		}
 		answered := err == nil || r.HTTPStatus != 0
-		if answered || !errors.Is(ctx.Err(), context.Canceled) {
-			servers.report(i, answered)
+		if up := answered || r.Hops > 0; up || !errors.Is(ctx.Err(), context.Canceled) {
+			servers.report(i, up)
 		}
 		d.noFE = !answered && d.bes == nil
 		said := parse(r.Body)

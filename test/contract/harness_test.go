@@ -235,6 +235,13 @@ func (j *journal) Forgotten(s streamload.SettleInfo) {
 	j.forgot = append(j.forgot, s.Rows)
 }
 
+// seenFEs are the changes of the health of FEs.
+func (j *journal) seenFEs() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.fes)
+}
+
 // forgottenRows are how many rows the ledger dropped, each time.
 func (j *journal) forgottenRows() []int {
 	j.mu.Lock()

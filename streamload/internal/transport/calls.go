@@ -31,7 +31,8 @@ type Reply struct {
 	// Body is the answer, or words about one that is too long to be any.
 	Body []byte
 
-	hops int // redirects that were followed
+	// Hops is how many redirects were followed. More than none says that the server that was asked answered, whatever became of the rest.
+	Hops int
 }
 
 // State asks one FE for the state of a label and follows it to the master (Doris: GetStreamLoadState.java redirects there).
@@ -102,11 +103,11 @@ func (t *Transport) callTo(ctx context.Context, method string, fe *url.URL, segm
 		maps.Copy(req.Header, header)
 		resp, err := t.calls.RoundTrip(req)
 		if err != nil {
-			return Reply{Server: at.Host, hops: hops}, at, fmt.Errorf("%s %s: %w", method, at.Host, explain(ctx, err))
+			return Reply{Server: at.Host, Hops: hops}, at, fmt.Errorf("%s %s: %w", method, at.Host, explain(ctx, err))
 		}
 		body, long, err := readAnswer(resp, maxCallAnswer)
 		_ = resp.Body.Close()
-		r := Reply{HTTPStatus: resp.StatusCode, Server: at.Host, Body: body, hops: hops}
+		r := Reply{HTTPStatus: resp.StatusCode, Server: at.Host, Body: body, Hops: hops}
 		if long != "" {
 			r.Body = []byte(long)
 		}

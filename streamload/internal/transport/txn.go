@@ -32,7 +32,7 @@ func (t *Transport) LoadTxn(ctx context.Context, base *url.URL, l Load, lifetime
 	short, cancel := context.WithTimeout(ctx, t.conf.FEWait)
 	r, at, err := t.callTo(short, http.MethodPost, base, txnBegin, "", header)
 	cancel()
-	a := Attempt{Server: r.Server, Secure: at.Scheme == "https", Hops: r.hops}
+	a := Attempt{Server: r.Server, Secure: at.Scheme == "https", Hops: r.Hops}
 	a.HTTPStatus, a.Direct, a.Rows = r.HTTPStatus, l.Direct, l.Rows
 	if err != nil {
 		a.Trouble, a.Err = troubleOf(err), err
