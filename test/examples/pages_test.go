@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dorisload/benthos-doris/output"
+	"github.com/dorisload/benthos-doris/streamload"
+	"github.com/dorisload/benthos-doris/streamload/decide"
 )
 
 // pages are all Markdown files for readers, by path from the root of the repository.
@@ -106,6 +108,30 @@ func TestMetricsInThePages(t *testing.T) {
 		for _, word := range metricWord.FindAllString(text, -1) {
 			require.True(t, known[word], "%s names %s", name, word)
 		}
+	}
+}
+
+// docs/errors.md says what to do about each class, and in which stage a load can end.
+func TestErrorsPageIsComplete(t *testing.T) {
+	t.Parallel()
+	page := pages(t)["docs/errors.md"]
+	for _, row := range decide.ClassTable() {
+		require.Contains(t, page, "\n| `"+string(row.Class)+"` | ")
+	}
+	_, advice, ok := strings.Cut(page, "## Classes\n")
+	require.True(t, ok)
+	advice, _, _ = strings.Cut(advice, "\n## ")
+	for _, class := range []decide.Class{
+		decide.DataQuality, decide.Schema, decide.Auth, decide.NotFound, decide.Capacity, decide.Timeout, decide.Unavailable, decide.LabelTaken,
+		decide.Protocol, decide.TooLarge, decide.Unknown,
+	} {
+		require.Contains(t, advice, "\n| `"+string(class)+"` | ")
+	}
+	for _, stage := range []streamload.Stage{
+		streamload.StageEncode, streamload.StageLimit, streamload.StageConnect, streamload.StageFrontend, streamload.StageLoad, streamload.StageLabel,
+		streamload.StageStopped,
+	} {
+		require.Contains(t, page, "`"+string(stage)+"`")
 	}
 }
 
