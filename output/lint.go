@@ -46,7 +46,7 @@ const (
   [ "on_unknown_outcome is %v; it must be retry or reject".format(this.string()) ]
 }`
 
-	maxFilterRatioLint = `root = if this.type() == "number" && (this < 0 || this > 1) {
+	maxFilterRatioLint = `root = if this.type() == "number" && !(this >= 0 && this <= 1) {
   [ "max_filter_ratio is %v; it must be between 0 and 1".format(this.string()) ]
 }`
 
@@ -101,7 +101,7 @@ const (
 
 // specLint holds the lints that look at several fields. Defaults are filled in when it runs. Each rule is on its own: one that cannot be
 // evaluated, because some field has a wrong type, must not hide the others.
-var specLint = dialectLists() + separatorLists + intervalLists + `
+var specLint = dialectLists() + headerLists + separatorLists + intervalLists + `
 let doris = this.dialect != "starrocks"
 let delimited = [ "csv", "csv_with_names", "csv_with_names_and_types" ].contains(this.format)
 let json = this.format == "json"
@@ -279,8 +279,17 @@ root = [
   if this.batching.period.or("") != "" && !this.batching.period.string().contains("${") && !this.batching.period.string().re_match("^[-+]?(0|(([0-9]+[.]?[0-9]*|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$") {
     "batching.period is %v, which is no duration; write for instance 1s".format(this.batching.period.string().format_json(no_indent: true).string())
   },
+  if this.batching.period.or("").string().re_match("^-|^[+]?(0|((0+[.]?0*|[.]0+)(ns|us|µs|μs|ms|s|m|h))+)$") {
+    "batching.period is %v; it must be more than 0".format(this.batching.period.string())
+  },
+  if this.batching.count.or(0) < 0 {
+    "batching.count is negative"
+  },
+  if this.batching.byte_size.or(0) < 0 {
+    "batching.byte_size is negative"
+  },
   if (this.batching.count.or(0) > 1 || this.batching.byte_size.or(0) > 0) && this.batching.period.or("") == "" {
     "batching has no period: the last messages wait for a batch that never fills, and a pipeline whose input ends does not; set one, for instance period: 1s"
   },
-].filter(text -> text != null).merge($unknown).merge($separators).merge($intervals)
+].filter(text -> text != null).merge($unknown).merge($headed).merge($separators).merge($intervals)
 `

@@ -15,6 +15,11 @@ let other_fields = if this.dialect == "starrocks" { %s } else { %s }
 let other_headers = if this.dialect == "starrocks" { %s } else { {} }
 let server = if this.dialect == "starrocks" { "StarRocks" } else { "Doris" }
 let config = this
+# A dot leads into an object, unless it is written so.
+map as_key {
+  root = this.trim().lowercase().replace_all("~", "~0").replace_all(".", "~1")
+}
+
 let unknown = $other_fields.filter(f -> match $config.get(f.field) {
   this == null || this == f.default => false
   this.type() == "string" => this != ""
@@ -23,8 +28,8 @@ let unknown = $other_fields.filter(f -> match $config.get(f.field) {
   this.type() == "array" => this.length() > 0
   _ => false
 }).map_each(f -> "%%v is not known to %%v, which would ignore it without a word: %%v".format(f.field, $server, f.instead)).merge(
-  this.headers.or({}).keys().sort().filter(k -> $other_headers.get(k.trim().lowercase()) != null).
-    map_each(k -> "headers contains %%v, which %%v would ignore without a word: %%v".format(k.format_json(no_indent: true).string(), $server, $other_headers.get(k.trim().lowercase())))
+  this.headers.or({}).keys().sort().filter(k -> $other_headers.get(k.apply("as_key")) != null).
+    map_each(k -> "headers contains %%v, which %%v would ignore without a word: %%v".format(k.format_json(no_indent: true).string(), $server, $other_headers.get(k.apply("as_key"))))
 )
 `, fieldList(streamload.NotInStarRocks()), fieldList(streamload.NotInDoris()), asJSON(streamload.DorisHeaders()))
 }

@@ -56,7 +56,30 @@ let enclose_byte = this.enclose.apply("known").encode("hex")
 let escape_byte = this.escape.apply("known").encode("hex")
 let column_problem = $column.apply("separator_problem")
 let line_problem = $line.apply("separator_problem")
+let mapped = this.format == "csv" && this.csv_mapping.or("").re_match("[^ \t\r\n]")
+# A byte has a space behind it, so that one begins where another does.
+let column_list = $column_bytes.re_replace_all("..", "$0 ")
+let line_text = if this.line_delimiter == "" { "0a" } else { $line_bytes }
+let line_list = $line_text.re_replace_all("..", "$0 ")
+let separators_known = $column_list != "" && $line_list != "" && $column_problem == null && $line_problem == null
+let part_text = "csv_mapping cannot be used: the %v byte \u0060%v\u0060 is part of a separator"
+let enclose_inside = $enclose_byte != "" && ($column_list + $line_list).contains($enclose_byte + " ")
+let escape_inside = $escape_byte != "" && ($column_list + $line_list).contains($escape_byte + " ")
+let contained = $column_list.contains($line_list) || $line_list.contains($column_list)
+let meeting = match {
+  !$mapped || !$separators_known => null
+  $enclose_inside => $part_text.format("enclose", this.enclose)
+  $escape_inside => $part_text.format("escape", this.escape)
+  $contained => "csv_mapping cannot be used: column_separator and line_delimiter contain each other"
+  _ => null
+}
 let separators = [
+  if this.dialect == "starrocks" && $column_problem == null && $column_bytes.length() > 100 {
+    "column_separator is %v bytes long; StarRocks takes at most 50".format($column_bytes.length() / 2)
+  },
+  if this.dialect == "starrocks" && $line_problem == null && $line_bytes.length() > 100 {
+    "line_delimiter is %v bytes long; StarRocks takes at most 50".format($line_bytes.length() / 2)
+  },
   if $is_csv && this.column_separator == "" { "column_separator is empty; leave it out for a comma" },
   if $column_problem != null { "column_separator " + $column_problem },
   if $line_problem != null { "line_delimiter " + $line_problem },
@@ -65,5 +88,6 @@ let separators = [
   if $is_csv && $enclose_byte != "" && $enclose_byte == $line_bytes { "enclose is the same as line_delimiter" },
   if $is_csv && $escape_byte != "" && $escape_byte == $column_bytes { "escape is the same as column_separator" },
   if $is_csv && $escape_byte != "" && $escape_byte == $line_bytes { "escape is the same as line_delimiter" },
+  $meeting,
 ].filter(text -> text != null)
 `

@@ -43,7 +43,7 @@ root = match {
 }`, durationForm, field, refused, field, must)
 }
 
-// intervalLists makes the list $intervals for specLint: series of waits that do not fit together. Durations are compared in nanoseconds; one that
+// intervalLists makes the list $intervals for specLint: series of waits that do not fit together, and times that are out of bounds. Durations are compared in nanoseconds; one that
 // cannot be read, or is not known yet, is left to the lint of its own field.
 var intervalLists = fmt.Sprintf(`
 map unit {
@@ -77,7 +77,11 @@ map interval_problem {
 
 let backoff_problem = this.backoff.apply("interval_problem").catch(null)
 let poll_problem = this.label_poll.apply("interval_problem").catch(null)
+let timeout_time = this.timeout.apply("nanoseconds").catch(0)
+let collecting = if this.dialect == "starrocks" { this.merge_commit_interval.apply("nanoseconds").catch(0) } else { 0 }
 let intervals = [
+  if $timeout_time > 259200000000000 { "timeout is %%v; it must be between 1s and 72h".format(this.timeout.string()) },
+  if $collecting > 0 && $collecting < 1000000 { "merge_commit_interval is %%v; it must be at least 1ms".format(this.merge_commit_interval.string()) },
   if $backoff_problem != null { "backoff " + $backoff_problem },
   if $poll_problem != null { "label_poll " + $poll_problem },
 ].filter(text -> text != null)
@@ -169,6 +173,7 @@ let quoted = this.string().slice(0, 100).format_json(no_indent: true).string()
 root = match {
   this.type() != "string" || this.contains("${") => []
   this == "" || this == "null" => [ "%[1]s is %%v; it must be a name, or an expression that gives one".format($quoted) ]
+  this.bytes().length() > 1024 => [ "%[1]s is %%v bytes long, and none may be longer than 1024; it begins with %%v".format(this.bytes().length(), this.slice(0, 50).format_json(no_indent: true).string()) ]
   this == "." || this.contains("..") => [ "%[1]s is %%v, which no path can carry".format($quoted) ]
   this.re_match("[\\x00-\\x1f\\x7f]") => [ "%[1]s is %%v, which has a control character in it".format($quoted) ]
   this.re_match("[/\\\\?#%%]") => [ "%[1]s is %%v; no name may have one of / \\ ? # %%%% in it".format($quoted) ]

@@ -16,6 +16,7 @@ func TestLintsSayWhatTheConstructorSays(t *testing.T) {
 	t.Parallel()
 	const bracketed = "has several colons in its host; an IPv6 address must be in brackets, for instance http://[2001:db8::1]:8030"
 	const noFE = "fe_urls is empty: at least one FE address is needed"
+	const unsendable = "contains a line break or another control character, which a header cannot carry: write it on one line (YAML: use > instead of |)"
 	for _, c := range []struct {
 		fields string
 		want   []string
@@ -56,6 +57,13 @@ func TestLintsSayWhatTheConstructorSays(t *testing.T) {
 		{"two_phase_commit: true\nabort_lingering: true\nlabel: x", []string{"abort_lingering cannot be used with label: the batch comes again under its label, and takes the place of what it left"}},
 		{"two_phase_commit: true\nabort_lingering: true\ndatabase: ${! this.d }", []string{"abort_lingering cannot be used with a database that depends on the messages: it is not known where to look"}},
 		{"dialect: starrocks\ntwo_phase_commit: true\nabort_lingering: true", []string{"abort_lingering cannot be used with dialect starrocks, which shows no transactions by their labels"}},
+		{"timeout: 72h", nil},
+		{"timeout: 73h", []string{"timeout is 73h0m0s; it must be between 1s and 72h"}},
+		{"dialect: starrocks\nmerge_commit_interval: 999us", []string{"merge_commit_interval is 999µs; it must be at least 1ms"}},
+		{"batching: { count: -1, byte_size: -1 }", []string{"batching.count is negative", "batching.byte_size is negative"}},
+		{"batching: { count: 10, period: 0s }", []string{"batching.period is 0s; it must be more than 0"}},
+		{"batching: { period: -1s }", []string{"batching.period is -1s; it must be more than 0"}},
+		{"max_filter_ratio: .nan", []string{"max_filter_ratio is NaN; it must be between 0 and 1"}},
 		{"batching: { period: often }", []string{`batching.period is "often", which is no duration; write for instance 1s`}},
 
 		{"headers: { label: x }", []string{`headers contains "label", which is reserved: labels are made for each load; use label or label_prefix`}},
@@ -67,6 +75,19 @@ func TestLintsSayWhatTheConstructorSays(t *testing.T) {
 			[]string{`headers contains a line break or another control character in the value of "comment"`},
 		},
 		{"headers: { a: 1, b: true, c: x y }", nil},
+		{"headers: { a: x, A: y }", []string{`headers contains "a" twice, in different letter cases`}},
+		{"where: a > 0\nheaders: { Where: b > 0 }", []string{`headers contains "Where", which is set by the field where too`}},
+		{"sequence_column: v\nheaders: { function_column.sequence_col: w }", []string{`headers contains "function_column.sequence_col", which is set by the field sequence_column too`}},
+		{"max_filter_ratio: 0\nheaders: { max_filter_ratio: '1' }", []string{`headers contains "max_filter_ratio", which is set by the field max_filter_ratio too`}},
+		{
+			"dialect: starrocks\nexec_mem_limit: 1\nheaders: { load_mem_limit: '2', strict_mode: 'true' }",
+			[]string{`headers contains "load_mem_limit", which is set by the field exec_mem_limit too`},
+		},
+		{"enclose: '|'\nformat: csv\nheaders: { enclose: x, jsonpaths: x }", []string{`headers contains "enclose", which is set by the field enclose too`}},
+
+		{"where: |\n  a > 0\n  and b > 0", []string{"where " + unsendable}},
+		{"columns: [ id, \"v =\\n 1\" ]\ntimezone: \"\\x7f\"", []string{"columns " + unsendable, "timezone " + unsendable}},
+		{"where: \"a\\t> 0\"\npartitions: [ p1, p2 ]", nil},
 
 		{"username: 'loader:secret'", []string{"username has a colon in it, which basic auth cannot carry"}},
 		{"username: ''", nil},
@@ -143,6 +164,21 @@ column_separator: '\xff'`, nil},
 		{"format: csv\nline_delimiter: ';'\nescape: ';'\nenclose: '\"'", []string{"escape is the same as line_delimiter"}},
 		{"format: csv\ncolumn_separator: '||'\nenclose: '|'", nil},
 		{"format: csv\nenclose: '\"'\nescape: '\\'", nil},
+		{"dialect: starrocks\nformat: csv\ncolumn_separator: " + strings.Repeat("x", 51), []string{"column_separator is 51 bytes long; StarRocks takes at most 50"}},
+		{"dialect: starrocks\nformat: csv\nline_delimiter: '" + strings.Repeat(`\x01`, 50) + "'", nil},
+		{
+			"format: csv\ncolumn_separator: '||'\nenclose: '|'\ncsv_mapping: root = [ this.a ]",
+			[]string{"csv_mapping cannot be used: the enclose byte `|` is part of a separator"},
+		},
+		{
+			"format: csv\nline_delimiter: ';;'\nescape: ';'\nenclose: '\"'\ncsv_mapping: root = [ this.a ]",
+			[]string{"csv_mapping cannot be used: the escape byte `;` is part of a separator"},
+		},
+		{
+			"format: csv\nline_delimiter: ',\\n'\ncsv_mapping: root = [ this.a ]",
+			[]string{"csv_mapping cannot be used: column_separator and line_delimiter contain each other"},
+		},
+		{"format: csv\ncolumn_separator: '\\xa7\\xc0'\nenclose: '|'\ncsv_mapping: root = [ this.a ]", nil},
 
 		{"database: ''", []string{`database is ""; it must be a name, or an expression that gives one`}},
 		{"database: 'null'", []string{`database is "null"; it must be a name, or an expression that gives one`}},
@@ -152,6 +188,7 @@ column_separator: '\xff'`, nil},
 		{"table: ../a/b", []string{`table is "../a/b", which no path can carry`}},
 		{`table: "a\nb"`, []string{`table is "a\nb", which has a control character in it`}},
 		{"table: größe", nil},
+		{"table: " + strings.Repeat("x", 1025), []string{"table is 1025 bytes long, and none may be longer than 1024; it begins with \"" + strings.Repeat("x", 50) + "\""}},
 		{"table: ${! this.a + \"/\" }", nil},
 	} {
 		t.Run(c.fields, func(t *testing.T) {
@@ -166,7 +203,7 @@ column_separator: '\xff'`, nil},
 			texts := lintsOf(t, "doris_stream_load:\n"+indent(1, yaml))
 			for i := range texts { // the example, and a duration as it is written, are the linter's own
 				texts[i] = strings.TrimSuffix(texts[i], ", for instance http://localhost:8030")
-				texts[i] = strings.NewReplacer("_interval of 1m", "_interval of 1m0s", "0.5ms", "500µs").Replace(texts[i])
+				texts[i] = strings.NewReplacer("_interval of 1m", "_interval of 1m0s", "0.5ms", "500µs", "999us", "999µs", "73h;", "73h0m0s;").Replace(texts[i])
 			}
 			require.ElementsMatch(t, c.want, texts)
 			_, err := parse(t, yaml)
