@@ -58,8 +58,8 @@ type weather struct {
 
 func newWeather(s scenario, t *trace) *weather {
 	return &weather{
-		seed: s.seed, rate: s.rate, storm: s.storm, deep: s.deep, narrow: !s.label, bursts: s.bursts, events: s.events, lasts: s.lasts, trace: t,
-		fes: s.fes, enough: make(chan struct{}), third: make(chan struct{}), places: newPlaces(), passed: map[emulator.Point]int{}, kinds: map[string]int{},
+		seed: s.seed, rate: s.rate, storm: s.storm, deep: s.deep, narrow: !s.label && !s.sameLoads(), bursts: s.bursts, events: s.events, lasts: s.lasts, trace: t,
+		fes: s.fes, enough: make(chan struct{}), third: make(chan struct{}), places: newPlaces(s.dialect), passed: map[emulator.Point]int{}, kinds: map[string]int{},
 	}
 }
 
@@ -199,6 +199,14 @@ func (w *weather) strikes(e emulator.Exchange, n int) (f emulator.Fault, what st
 	}
 	if w.fes == 1 && strings.HasPrefix(e.Server, "fe") && e.Point != emulator.StateQuery && e.Point != emulator.CancelCall {
 		rate /= 3 // else it is out of reach most of the time, and all there is to see is how the output waits for it
+	}
+	if w.places.dialect == emulator.StarRocks {
+		switch e.Op {
+		case "begin":
+			rate /= 4 // else little gets further
+		case "commit":
+			rate = max(rate, 0.3) // and these are few
+		}
 	}
 	if e.TwoPhase && e.Length == 0 {
 		rate = max(rate, 0.1) // there are few fences

@@ -22,48 +22,69 @@ type mutant struct {
 	old, new string
 	shows    string // what the suite must report
 	always   bool   // also where time is short
+	test     string // that finds it
 }
 
 var broken = []mutant{
 	{
 		"a fresh label after UNKNOWN", "streamload/decide/step.go",
 		"Only the same label is safe.\n\t\ts.unasked = false\n\t\treturn s.resend(ev.Now, false)", "\n\t\ts.unasked = false\n\t\treturn s.resend(ev.Now, true)",
-		"twice", true,
+		"twice", true, "TestChaos",
 	},
 	{
 		"an answer that cannot be read counts as success", "streamload/decide/step.go",
 		"default:\n\t\treturn s.unclear(ev.Now)", "default:\n\t\treturn s.commit(BySuccess)",
-		"lost", true,
+		"lost", true, "TestChaos",
 	},
 	{
 		"a fresh label after ABORTED while a request may still begin", "streamload/decide/step.go",
 		"return s.resend(ev.Now, s.unanswered == 0)", "return s.resend(ev.Now, true)",
-		"twice", false,
+		"twice", false, "TestChaos",
 	},
 	{
 		"Fail proves that nothing is stored", "streamload/decide/step.go",
 		"return s.startPoll(ev.Now, 0)\n\tdefault:", "return s.resend(ev.Now, true)\n\tdefault:",
-		"twice", false,
+		"twice", false, "TestChaos",
 	},
 	{
 		"no ledger", "streamload/ledger.go",
 		"bool { return l.count.Load() == 0 }", "bool { return l != nil }",
-		"twice", false,
+		"twice", false, "TestChaos",
 	},
 	{
 		"an unknown label in the ledger counts as closed", "streamload/decide/debt.go",
 		"case answer.StateUnknown:\n\t\treturn s.fence()", "case answer.StateUnknown:\n\t\treturn s.end(SettledClosed)",
-		"twice", false,
+		"twice", false, "TestChaos",
 	},
 	{
 		"an aborted label in the ledger counts as closed while a request may still begin", "streamload/decide/debt.go",
 		"if !s.debt.Unanswered {", "if s.debt.Unanswered || !s.debt.Unanswered {",
-		"twice", false,
+		"twice", false, "TestChaos",
 	},
 	{
 		"a running label in the ledger counts as closed", "streamload/decide/debt.go",
 		"return s.cancel() // the delivery", "return s.end(SettledClosed) // the delivery",
-		"twice", false,
+		"twice", false, "TestChaos",
+	},
+	{
+		"rows are sent in other loads before the label is settled", "streamload/client.go",
+		"if !c.settleOwn(ctx, alive, e) {", "if c.ledger.set(e, decide.SettledClosed); false {",
+		"twice", true, "TestBadRows",
+	},
+	{
+		"a label of StarRocks counts as closed when a fence would close it", "streamload/decide/debt.go",
+		"if s.debt.Stable || s.debt.NoFence || s.fences", "if s.debt.NoFence {\n\t\treturn s.end(SettledClosed)\n\t}\n\tif s.debt.Stable || s.fences",
+		"twice", false, "TestStarRocks",
+	},
+	{
+		"failures of rows are looked up in any order", "streamload/parts.go",
+		"return a.Index - b.Index", "return 0 * (a.Index - b.Index)",
+		"lost", false, "TestBadRows",
+	},
+	{
+		"stored rows are sent again with a bad one", "streamload/known.go",
+		"failure.refused = false", "_ = failure.refused",
+		"twice", false, "TestBadRows",
 	},
 }
 
@@ -86,7 +107,7 @@ func TestTheSuiteFindsBrokenClients(t *testing.T) {
 			want := regexp.MustCompile(m.shows + ` \[\d`)
 			const step = 10
 			for first := 1; first <= mostSeeds; first += step {
-				out, failed := runSuite(t, suite, first, step)
+				out, failed := runSuite(t, suite, m.test, first, step)
 				if failed && want.MatchString(out) {
 					t.Logf("found within the first %d seeds: %s", first+step-1, verdict(out))
 					return
@@ -137,11 +158,11 @@ func (m mutant) build(t *testing.T) string {
 	return suite
 }
 
-func runSuite(t *testing.T, suite string, first, count int) (out string, failed bool) {
+func runSuite(t *testing.T, suite, test string, first, count int) (out string, failed bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, suite, "-test.run", "^TestChaos$", "-test.parallel", "4",
+	cmd := exec.CommandContext(ctx, suite, "-test.run", "^"+test+"$", "-test.parallel", "4",
 		"-chaos.first", strconv.Itoa(first), "-chaos.seeds", strconv.Itoa(count))
 	cmd.Env = append(os.Environ(), "CHAOS_MUTANT=1")
 	text, err := cmd.CombinedOutput()

@@ -22,6 +22,8 @@ const (
 	outage     = "no FE answers"
 	deaf       = "no FE answers, not even BEs"
 	moved      = "a BE comes up at another address"
+	first      = "a load is settled before its rows are sent in others"
+	anew       = "that is done, and they are sent"
 )
 
 // places counts how often exchanges came by each place, and how often a fault struck there.
@@ -29,10 +31,11 @@ type places struct {
 	mu             sync.Mutex
 	passed, struck map[string]int
 	named          map[string]bool // labels for which an FE has named a BE
+	dialect        emulator.Dialect
 }
 
-func newPlaces() *places {
-	return &places{passed: map[string]int{}, struck: map[string]int{}, named: map[string]bool{}}
+func newPlaces(d emulator.Dialect) *places {
+	return &places{passed: map[string]int{}, struck: map[string]int{}, named: map[string]bool{}, dialect: d}
 }
 
 // of is the place at which an exchange stands, without what is only known of a fault.
@@ -49,6 +52,9 @@ func (p *places) of(e emulator.Exchange) string {
 	}
 	if fence && e.Point != emulator.TwoPhase {
 		at = "fence " + at
+	}
+	if p.dialect == emulator.StarRocks && (e.Point == emulator.TwoPhase || e.Point == emulator.TwoPhaseAnswer) {
+		at += " " + e.Op
 	}
 	if e.Point == emulator.BEBody && !fence {
 		p.passed[at+inTheBody]++
@@ -103,7 +109,7 @@ func (p *places) add(o *places) {
 }
 
 // required are the places at which the faults of a suite must have struck.
-func required() (all []string) {
+func (p *places) required() (all []string) {
 	be := []string{
 		string(emulator.BEHeaders), string(emulator.BEBegin), string(emulator.BEBody) + inTheBody, string(emulator.BEBody) + afterBody,
 		string(emulator.BEBeforeCommit), string(emulator.BEAfterCommit), string(emulator.BEAnswer),
@@ -113,14 +119,20 @@ func required() (all []string) {
 	for _, at := range be {
 		all = append(all, "straight "+at)
 	}
-	all = append(all, string(emulator.StateQuery), string(emulator.CancelCall))
+	all = append(all, string(emulator.StateQuery), string(emulator.CancelCall), outage, deaf, moved)
+	if p.dialect == emulator.StarRocks { // it takes no fence
+		for _, op := range []string{"begin", "prepare", "commit", "rollback"} {
+			all = append(all, string(emulator.TwoPhase)+" "+op, string(emulator.TwoPhaseAnswer)+" "+op)
+		}
+		return all
+	}
 	for _, at := range []emulator.Point{
 		emulator.FEBeforeAnswer, emulator.FERedirect,
 		emulator.BEHeaders, emulator.BEBegin, emulator.BEBody, emulator.BEBeforeCommit, emulator.BEAfterCommit, emulator.BEAnswer,
 	} {
 		all = append(all, "fence "+string(at))
 	}
-	return append(all, string(emulator.TwoPhase), string(emulator.TwoPhaseAnswer), outage, deaf, moved)
+	return append(all, string(emulator.TwoPhase), string(emulator.TwoPhaseAnswer))
 }
 
 // require fails the test if some place has seen no fault: that would be less chaos than is claimed.
@@ -128,27 +140,39 @@ func (p *places) require(t *testing.T) {
 	t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, at := range required() {
+	for _, at := range p.required() {
 		require.Positive(t, p.struck[at], "no fault has struck at %q: this is not the chaos it should be", at)
 	}
-	require.Positive(t, p.passed[dark], dark)
+}
+
+// requireHappened fails the test unless each of some things has happened that are no fault.
+func (p *places) requireHappened(t *testing.T, all ...string) {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, at := range all {
+		require.Positive(t, p.passed[at], "it never happened that %s", at)
+	}
 }
 
 func (p *places) String() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	all := required()
+	all := p.required()
+	n := len(all)
 	for at := range p.struck {
 		if !slices.Contains(all, at) {
 			all = append(all, at)
 		}
 	}
-	slices.Sort(all[len(required()):])
+	slices.Sort(all[n:])
 	var b strings.Builder
 	b.WriteString("  passed   faults  place\n")
 	for _, at := range all {
 		fmt.Fprintf(&b, "%8d %8d  %s\n", p.passed[at], p.struck[at], at)
 	}
-	fmt.Fprintf(&b, "%8d        -  %s\n", p.passed[dark], dark)
+	for _, at := range []string{dark, first, anew} {
+		fmt.Fprintf(&b, "%8d        -  %s\n", p.passed[at], at)
+	}
 	return b.String()
 }

@@ -29,6 +29,8 @@ type proxies struct {
 	fes []string
 	// ghosts lets a copy of a request land after another copy was answered with a failure.
 	ghosts bool
+	// tight lets a load that was taken, and may still land, be too large when it comes again.
+	tight bool
 
 	servers []*httptest.Server
 	bes     []string       // host:port of the proxies before the BEs
@@ -139,14 +141,20 @@ func (p *proxies) serve(w http.ResponseWriter, r *http.Request, name, target str
 		label = r.URL.Query().Get("label")
 	}
 	send := func() answer { return forward(r, target, body) }
-	if p.calm.Load() || d.Float64() >= p.rate*2 {
-		p.give(w, send())
-		return
-	}
 	say := func(format string, args ...any) {
 		text, _, _ := strings.Cut(format, "%")
 		p.hit("proxy " + what + " " + strings.TrimRight(text, " :"))
 		p.trace.add(label, "%s %s #%d: %s", name, what, n, fmt.Sprintf(format, args...))
+	}
+	switch {
+	case p.calm.Load():
+		p.give(w, send())
+		return
+	case load && p.tight && len(body) > 0 && p.narrows(w, label, n, send, say):
+		return
+	case d.Float64() >= p.rate*2:
+		p.give(w, send())
+		return
 	}
 	if load && body != nil {
 		p.disturbLoad(w, d, send, say)
@@ -169,6 +177,28 @@ func (p *proxies) serve(w http.ResponseWriter, r *http.Request, name, target str
 		}
 		p.give(w, a)
 	}
+}
+
+// narrows lets a load land after it was answered for, and finds it too large when it comes again. It is true when that was done.
+func (p *proxies) narrows(w http.ResponseWriter, label string, n int, send func() answer, say func(string, ...any)) bool {
+	p.mu.Lock()
+	p.count["load "+label]++
+	again := p.count["load "+label] > 1
+	p.mu.Unlock()
+	d := dice(p.seed, "narrows", n)
+	switch {
+	case again && d.IntN(3) > 0:
+		say("answered with 413")
+		p.give(w, answer{status: http.StatusRequestEntityTooLarge, body: []byte(html)})
+	case !again && d.IntN(4) == 0:
+		after := ms(d, 30, int(longest.Milliseconds()))
+		say("answered with 504, landing %s later", after)
+		p.later(after, func() { send() })
+		p.give(w, answer{status: http.StatusGatewayTimeout, body: []byte(html)})
+	default:
+		return false
+	}
+	return true
 }
 
 func (p *proxies) disturbLoad(w http.ResponseWriter, d *rand.Rand, send func() answer, say func(string, ...any)) {

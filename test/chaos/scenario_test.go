@@ -32,6 +32,7 @@ type scenario struct {
 	most       int  // rows of a load; 0: no bound
 	twoPhase   bool // each load is committed by a second request
 	proxies    bool
+	tight      bool // some proxies of a BE take less than others
 	ghosts     bool
 	keep       emulator.ConnPolicy
 	rate       float64
@@ -43,7 +44,10 @@ type scenario struct {
 	poll       time.Duration // of the look at a label
 	lasts      int           // how many exchanges come by a point before the faults end
 	events     []event
-	user       string // an account of this cluster only, so that no request of another run can do anything here
+	badRows    badRows          // only with isolate_bad_rows
+	dialect    emulator.Dialect // "" is Doris
+	maxAge     time.Duration    // of the ledger; 0: the default
+	user       string           // an account of this cluster only, so that no request of another run can do anything here
 	password   string
 }
 
@@ -115,18 +119,22 @@ func (s scenario) String() string {
 	}{
 		{s.batching, "output batching"},
 		{s.joins(), fmt.Sprintf("joined loads (linger %s, %d pending)", s.linger.Round(time.Millisecond), s.pending)},
-		{s.bad, "bad rows"},
+		{s.dialect == emulator.StarRocks, "StarRocks"},
+		{s.bad && !s.isolates(), "bad rows"},
+		{s.isolates(), s.badRows.String()},
 		{s.letters, "dead letters"},
 		{s.label, "labels"},
 		{s.twoPhase, "two phases"},
 		{s.most > 0, fmt.Sprintf("loads of up to %d rows", s.most)},
 		{s.proxies, "proxies"},
+		{s.tight, "some of which take less than others"},
 		{s.ghosts, "ghosts"},
 		{s.deep, "long hangs"},
 		{s.bursts > 0, "a shortage"},
 		{s.plans(outage), "outages of all FEs"},
 		{s.plans(deaf), "outages that BEs feel"},
 		{s.plans(moved), "BEs that move"},
+		{s.maxAge > 0, fmt.Sprintf("a ledger of up to %s", s.maxAge)},
 	} {
 		if f.on {
 			with = append(with, f.name)
@@ -155,7 +163,7 @@ func (s scenario) batches() (batches [][]*item, all []*item) {
 		var b []*item
 		for range 1 + d.IntN(s.size) {
 			it := &item{id: len(all) + 1, table: table(d.IntN(s.tables)), batch: fmt.Sprint("b", len(batches))}
-			if s.bad {
+			if s.bad && !s.isolates() {
 				switch d.IntN(24) {
 				case 0:
 					it.kind = garbled
@@ -167,13 +175,14 @@ func (s scenario) batches() (batches [][]*item, all []*item) {
 		}
 		batches = append(batches, b)
 	}
+	s.spoil(all)
 	return batches, all
 }
 
 // cluster is what the scenario runs in. It gets a loopback address of its own (emulator.New).
 func (s scenario) cluster(w *weather) emulator.Options {
 	opt := emulator.Options{
-		FEs: s.fes, BEs: s.bes, Users: []emulator.User{{Name: s.user, Password: s.password, Load: []string{database}}}, AfterRedirect: s.keep, Injector: w, KeepBodies: true, LabelKeepCount: -1, Seed: s.seed,
+		Dialect: s.dialect, FEs: s.fes, BEs: s.bes, Users: []emulator.User{{Name: s.user, Password: s.password, Load: []string{database}}}, AfterRedirect: s.keep, Injector: w, KeepBodies: true, LabelKeepCount: -1, Seed: s.seed,
 		OnLoad: func(l emulator.Load) {
 			w.trace.add(l.Label, "%s %s.%s: %s %q, txn %d %s, %d rows", l.BE, l.DB, l.Table, orNone(l.Status), cutText(l.Message), l.TxnID, l.State, l.Loaded)
 		},
@@ -207,10 +216,14 @@ func (s scenario) pipeline(fes []string) string {
 	field := func(format string, args ...any) {
 		fmt.Fprintf(&b, indent+"  "+format+"\n", args...)
 	}
+	name, translated := s.output()
 	if s.letters {
-		b.WriteString("doris_stream_load:\n")
+		b.WriteString(name + ":\n")
 	} else {
-		b.WriteString(indent + "doris_stream_load:\n")
+		b.WriteString(indent + name + ":\n")
+	}
+	if translated {
+		field("dialect: starrocks")
 	}
 	field("fe_urls: [ %s ]", strings.Join(fes, ", "))
 	field("username: %s", s.user)
@@ -233,6 +246,13 @@ func (s scenario) pipeline(fes []string) string {
 	}
 	if s.twoPhase {
 		field("two_phase_commit: true")
+	}
+	if s.maxAge > 0 {
+		field("ledger: { max_age: %s }", s.maxAge)
+	}
+	if s.isolates() {
+		field("isolate_bad_rows: true")
+		field("strict_mode: true") // or Doris stores NULL for what does not fit
 	}
 	if s.batching {
 		field("batching: { count: %d, period: 3ms }", 2+s.seed%20)

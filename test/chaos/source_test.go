@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,6 +21,9 @@ const (
 	good     kind = iota
 	garbled       // no JSON: the client refuses it
 	poisoned      // its value does not fit the column: Doris refuses the load
+	wordy         // the same, by its type
+	long          // the same, by its length
+	huge          // the same, and so long that the error page shows no other row
 )
 
 // item is a message of a run.
@@ -43,6 +47,12 @@ func (it *item) message() *service.Message {
 		body = fmt.Sprintf(`{"id":%d,"note":`, it.id)
 	case poisoned:
 		body = fmt.Sprintf(`{"id":null,"note":"poison %d"}`, it.id)
+	case wordy:
+		body = fmt.Sprintf(`{"id":"number %d","note":"row %d"}`, it.id, it.id)
+	case long:
+		body = fmt.Sprintf(`{"id":%d,"note":"row %d%s"}`, it.id, it.id, strings.Repeat(" and so on", 8))
+	case huge:
+		body = fmt.Sprintf(`{"id":"number %d","note":"%s"}`, it.id, strings.Repeat("x", 70<<10))
 	}
 	m := service.NewMessage([]byte(body))
 	m.MetaSetMut("table", it.table)
@@ -77,6 +87,7 @@ type source struct {
 	waiting [][]*item // batches to be delivered
 	acked   map[int]bool
 	gaveUp  map[int]bool
+	blamed  map[int]string // messages that can be stored and failed for what is in them, with the reason
 	changed chan struct{}
 	left    int
 	done    chan struct{} // closed when every message has come to an end
@@ -86,7 +97,7 @@ type source struct {
 
 func newSource(how redelivery, batches [][]*item, size int, d *rand.Rand, t *trace) *source {
 	s := &source{
-		how: how, size: size, patient: 3, trace: t, dice: d, waiting: batches, acked: map[int]bool{}, gaveUp: map[int]bool{},
+		how: how, size: size, patient: 3, trace: t, dice: d, waiting: batches, acked: map[int]bool{}, gaveUp: map[int]bool{}, blamed: map[int]string{},
 		changed: make(chan struct{}), done: make(chan struct{}), closing: make(chan struct{}),
 	}
 	for _, b := range batches {
@@ -222,14 +233,14 @@ func (s *source) news() <-chan struct{} {
 
 // settle takes what became of a batch.
 func (s *source) settle(items []*item, index *service.Indexer, err error) {
-	failed := make([]bool, len(items))
+	failed, reasons := make([]bool, len(items)), make([]string, len(items))
 	var each *service.BatchError
 	whole := err != nil
 	if index != nil && errors.As(err, &each) && each.IndexedErrors() > 0 {
 		whole = false
 		each.WalkMessagesIndexedBy(index, func(i int, _ *service.Message, err error) bool {
 			if i >= 0 && i < len(failed) && err != nil {
-				failed[i] = true
+				failed[i], reasons[i] = true, err.Error()
 			}
 			return true
 		})
@@ -244,6 +255,9 @@ func (s *source) settle(items []*item, index *service.Indexer, err error) {
 			continue
 		}
 		it.nacks++
+		if it.kind == good && forItself(reasons[i]) {
+			s.blamed[it.id] = reasons[i]
+		}
 		it.wide = it.wide || whole && mixed
 		if it.kind != good && it.nacks >= s.patient && s.how != replayed {
 			s.end(it, s.gaveUp)

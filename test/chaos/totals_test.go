@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/dorisload/benthos-doris/test/emulator"
 )
 
 // totals are what many runs came to.
@@ -21,10 +23,11 @@ type totals struct {
 	kinds        map[string]int // of faults
 	places       *places
 	total        counts
+	spared       spared
 }
 
 // counts are of rows, but for the runs and loads.
-type counts struct{ runs, rows, loads, lost, twice, stuck, excused, both, given, joined int }
+type counts struct{ runs, rows, loads, lost, twice, stuck, excused, both, given, joined, waited, dropped int }
 
 func (c *counts) add(r *report) {
 	c.runs++
@@ -37,10 +40,12 @@ func (c *counts) add(r *report) {
 	c.both += len(r.both)
 	c.given += len(r.givenUp)
 	c.joined += r.joined
+	c.waited += r.waited
+	c.dropped += len(r.dropped)
 }
 
-func newTotals() *totals {
-	return &totals{modes: map[string]*counts{}, kinds: map[string]int{}, places: newPlaces()}
+func newTotals(d emulator.Dialect) *totals {
+	return &totals{modes: map[string]*counts{}, kinds: map[string]int{}, places: newPlaces(d)}
 }
 
 // mode is one of the ways in which the output is used, of which each must be seen.
@@ -70,6 +75,7 @@ func (s *totals) add(r *report) {
 	}
 	s.modes[mode].add(r)
 	s.total.add(r)
+	s.spared.add(r.spared)
 	for what, n := range r.weather.kinds {
 		s.kinds[what] += n
 	}
@@ -97,15 +103,18 @@ func (s *totals) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d runs: %d rows in %d loads, %d faults, %s a run; lost %d, stuck %d, twice %d\n", s.runs, s.total.rows, s.total.loads, s.faults,
 		(s.took / time.Duration(max(s.runs, 1))).Round(time.Millisecond), s.total.lost, s.total.stuck, s.total.twice)
-	b.WriteString("    runs     rows    loads   joined     lost    stuck    twice  excused  letters   hopeless\n")
+	b.WriteString("    runs     rows    loads   joined     lost    stuck    twice  excused  letters   waited  dropped   hopeless\n")
 	for _, mode := range slices.Sorted(maps.Keys(s.modes)) {
 		c := s.modes[mode]
-		fmt.Fprintf(&b, "%8d %8d %8d %8d %8d %8d %8d %8d %8d %10d  %s\n", c.runs, c.rows, c.loads, c.joined, c.lost, c.stuck, c.twice, c.excused, c.both, c.given, mode)
+		fmt.Fprintf(&b, "%8d %8d %8d %8d %8d %8d %8d %8d %8d %8d %8d %10d  %s\n", c.runs, c.rows, c.loads, c.joined, c.lost, c.stuck, c.twice, c.excused, c.both, c.waited, c.dropped, c.given, mode)
 	}
 	b.WriteString("  joined: loads with rows of several source batches\n" +
 		"  hopeless: can never be stored\n" +
 		"  excused: stored twice because the framework failed a source batch as a whole, as docs/delivery.md says\n" +
-		"  letters: the same, and so stored as well as in the dead letters\n")
+		"  letters: the same, and so stored as well as in the dead letters\n" +
+		"  waited: not loaded before the ledger had forgotten the load that they were in, which no fence could close, as docs/starrocks.md says\n" +
+		"  dropped: stored twice because they did not come again before that, as docs/delivery.md says of the limits of the ledger\n")
+	b.WriteString(s.spared.String())
 	b.WriteString(s.places.String())
 	for _, what := range slices.Sorted(maps.Keys(s.kinds)) {
 		fmt.Fprintf(&b, "%8d %s\n", s.kinds[what], what)
