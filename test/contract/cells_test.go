@@ -3,6 +3,7 @@ package contract
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,10 +74,21 @@ func (l *cellLoader) readBack(t *testing.T, want [][]any) {
 // Texts of the bytes that mean something arrive as they were, through a server.
 func TestCellsArriveAsTheyWere(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, emulator.Options{Tables: []emulator.Table{cellTable()}})
+	for _, server := range []struct{ dialect, version string }{{"doris", "2.1"}, {"doris", "3.1"}, {"doris", "4.0"}, {"starrocks", "3.5"}} {
+		t.Run(server.dialect+" "+server.version, func(t *testing.T) {
+			t.Parallel()
+			cellsArrive(t, emulator.Dialect(server.dialect), server.version)
+		})
+	}
+}
+
+func cellsArrive(t *testing.T, dialect emulator.Dialect, version string) {
+	t.Helper()
+	c := newCluster(t, emulator.Options{Dialect: dialect, Version: version, Tables: []emulator.Table{cellTable()}})
 	rnd := rand.New(rand.NewPCG(5, 6))
 	letters := []rune("ab,\n\r\"'\\^|N\x01\x02 é")
 	for _, o := range quoting {
+		o.Dialect = string(dialect)
 		l := newCellLoader(t, c, o)
 		var rows [][]any
 		for range 500 {
@@ -94,6 +106,9 @@ func TestCellsArriveAsTheyWere(t *testing.T) {
 					}
 					cells = append(cells, s.String())
 				}
+			}
+			if dialect == emulator.StarRocks && slices.Contains(cells, any(`\N`)) {
+				continue // it reads this text as NULL however it is written, so it is refused
 			}
 			rows = append(rows, cells)
 		}

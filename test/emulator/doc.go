@@ -122,7 +122,8 @@
 //	JSON            by line without being told so since 4.0; something behind a document is a bad row in 1.2, lost since
 //	compress_type   with JSON since 3.0.5; lz4 is called lz4frame in 1.2; zstd: master
 //	CSV             enclose, escape, trim_double_quotes and skip_lines since 2.0, empty_field_as_null since 3.0; marks of more than
-//	                one byte are refused since 3.0, cut before
+//	                one byte are refused since 3.0, cut before;
+//	                two enclose bytes are one since 4.0, where there is an escape
 //	bad rows        more than 50 of them without tolerance are "Encountered unqualified data" without an ErrorURL from 2.0 to 2.1.4
 //	sizes           the limits have the names of be.conf, and E-217, since 3.0
 //	framing         a load with neither Content-Length nor chunks is refused since 2.1, empty before
@@ -130,7 +131,7 @@
 //
 // Not sure, because the sources at hand are snapshots and not releases: in which
 // version labels with colons, the longer timeout, upper case states, the names of
-// limits, the check of marks, ReceiveDataTimeMs, FirstErrorMsg and the order of token
+// limits, the check of marks, doubled marks, ReceiveDataTimeMs, FirstErrorMsg and the order of token
 // and password came; when a partial update without columns became an upsert; and whether
 // what master does with chunks and table properties will be released. Group commit of
 // 2.0, an experiment, is not there. When a client leaves after its body, all versions

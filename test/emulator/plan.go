@@ -96,7 +96,7 @@ func (p *plan) readers(s *loadSpec) error {
 	if err != nil {
 		return err
 	}
-	p.csv = reader.CSV{Separator: sep, Delimiter: delim, TrimDoubleQuotes: s.flag("trim_double_quotes"), EmptyAsNull: s.flag("empty_field_as_null")}
+	p.csv = reader.CSV{Separator: sep, Delimiter: delim, TrimDoubleQuotes: s.flag("trim_double_quotes"), EmptyAsNull: s.flag("empty_field_as_null"), Doubled: p.profile.doubledMarks()}
 	for _, one := range []struct {
 		name string
 		to   *byte

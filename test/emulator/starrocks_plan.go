@@ -23,7 +23,7 @@ func (p *plan) starrocksReaders(s *loadSpec) error {
 	if err != nil {
 		return err
 	}
-	p.csv = reader.CSV{Separator: sep, Delimiter: delim}
+	p.csv = reader.CSV{Separator: sep, Delimiter: delim, StarRocks: true}
 	p.csv.WidthText = func(got int) string {
 		return fmt.Sprintf("Value count does not match column count. Expect %d, but got %d", p.csv.Width, got)
 	}

@@ -69,6 +69,10 @@ func (p *profile) framingCheck() bool { return p.since(2, 1, 0) }
 // before only their first byte counts.
 func (p *profile) singleMarks() bool { return p.since(3, 0, 0) }
 
+// doubledMarks: where there is an escape, two enclose bytes are read as one, about
+// 4.0; before they stay two.
+func (p *profile) doubledMarks() bool { return p.since(4, 0, 0) }
+
 // tokenFirst: FEs look at the header token before the password (LoadAction of about
 // 3.1), and after it only when the password is wrong before.
 func (p *profile) tokenFirst() bool { return p.since(3, 1, 0) }

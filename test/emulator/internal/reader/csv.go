@@ -15,6 +15,10 @@ type CSV struct {
 	// Enclose may stand around a field, Escape before a byte that is meant
 	// literally; 0 means none.
 	Enclose, Escape byte
+	// Doubled lets two Enclose bytes be one where there is an Escape.
+	Doubled bool
+	// StarRocks reads fields as StarRocks does; see readMarked.
+	StarRocks bool
 	// TrimDoubleQuotes takes one pair of double quotes off each field. With
 	// Enclose '"' the quotes stay in the field unless this is set.
 	TrimDoubleQuotes bool
@@ -45,6 +49,10 @@ func (c CSV) defaults() CSV {
 func (c CSV) Read(body []byte, yield Yield) {
 	c = c.defaults()
 	body = trimBOM(body)
+	if c.StarRocks && (c.Enclose != 0 || c.Escape != 0) {
+		c.readMarked(body, yield)
+		return
+	}
 	for n := 0; len(body) > 0; n++ {
 		var line []byte
 		line, body = c.line(body)
@@ -90,6 +98,12 @@ func (c CSV) line(body []byte) (line, rest []byte) {
 	return line, rest
 }
 
+// notUTF8 is what is wrong with a line that is no text.
+const notUTF8 = "Unable to display, only support csv data in utf8 codec, please check the data encoding"
+
+// null is NULL.
+const null = `\N`
+
 // fields walks over text, calling field with the bounds of each field, and
 // eol at each delimiter outside of enclosed fields; eol returning true ends the
 // walk. eol may be nil when text is known to be one line.
@@ -97,10 +111,11 @@ func (c CSV) fields(text []byte, field func(from, to int), eol func(at int) bool
 	from, inside := 0, false
 	for i := 0; i < len(text); {
 		switch {
-		case c.Escape != 0 && text[i] == c.Escape && i+1 < len(text):
-			i += 2
 		case inside:
-			if text[i] == c.Enclose {
+			// Only here an escape counts (new_plain_text_line_reader.cpp).
+			if c.Escape != 0 && text[i] == c.Escape && i+1 < len(text) {
+				i++
+			} else if text[i] == c.Enclose {
 				if i+1 < len(text) && text[i+1] == c.Enclose {
 					i++ // a doubled mark is a literal one
 				} else {
@@ -135,10 +150,10 @@ func hasAt(text []byte, i int, word string) bool {
 
 func (c CSV) row(line []byte) Row {
 	if !utf8.Valid(line) {
-		return Row{Bad: "Unable to display, only support csv data in utf8 codec, please check the data encoding"}
+		return Row{Bad: notUTF8}
 	}
 	row := Row{Src: string(line)}
-	if c.Enclose == 0 && c.Escape == 0 {
+	if c.Enclose == 0 {
 		for f := range strings.SplitSeq(row.Src, c.Separator) {
 			row.Cells = append(row.Cells, c.cell(f))
 		}
@@ -147,8 +162,13 @@ func (c CSV) row(line []byte) Row {
 			row.Cells = append(row.Cells, c.cell(row.Src[from:to]))
 		}, nil)
 	}
+	return c.counted(row)
+}
+
+// counted is a row, or why it is bad where it has another number of fields than it must have.
+func (c CSV) counted(row Row) Row {
 	switch {
-	case c.Width == 0 || len(row.Cells) == c.Width:
+	case row.Bad != "" || c.Width == 0 || len(row.Cells) == c.Width:
 	case c.WidthText != nil:
 		row.Bad, row.Cells = c.WidthText(len(row.Cells)), nil
 	default:
@@ -178,26 +198,26 @@ func (c CSV) cell(f string) Cell {
 	if c.TrimSpace && enclosed {
 		f = strings.Trim(f, " ")
 	}
-	if f == `\N` || f == "" && c.EmptyAsNull {
+	if f == null || f == "" && c.EmptyAsNull {
 		return Cell{Null: true}
 	}
-	if c.Escape != 0 || enclosed {
-		f = c.unescape(f, enclosed && !keepMarks)
+	if c.Escape != 0 {
+		f = c.unescape(f)
 	}
 	return Cell{Text: f}
 }
 
-func (c CSV) unescape(f string, doubled bool) string {
+// unescape takes the escapes away, in any field (data_type_string_serde.cpp). One at the end of a field is lost.
+func (c CSV) unescape(f string) string {
 	if strings.IndexByte(f, c.Escape) < 0 && strings.IndexByte(f, c.Enclose) < 0 {
 		return f
 	}
 	out := make([]byte, 0, len(f))
 	for i := 0; i < len(f); i++ {
-		switch {
-		case c.Escape != 0 && f[i] == c.Escape && i+1 < len(f):
-			i++
-		case doubled && f[i] == c.Enclose && i+1 < len(f) && f[i+1] == c.Enclose:
-			i++
+		if f[i] == c.Escape || c.Doubled && f[i] == c.Enclose && i+1 < len(f) && f[i+1] == c.Enclose {
+			if i++; i == len(f) {
+				break
+			}
 		}
 		out = append(out, f[i])
 	}
