@@ -16,11 +16,12 @@ let broken = [
   map_each(field -> field + " contains a line break or another control character, which a header cannot carry: write it on one line (YAML: use > instead of |)")
 
 let sent = [
-  "columns", "where", "partitions", "temporary_partitions", "strict_mode", "timezone", "exec_mem_limit", "max_filter_ratio", "redirect_policy",
-  "merge_type", "delete", "sequence_column", "hidden_columns", "partial_columns", "unique_key_update_mode", "partial_update_new_key_behavior", "partial_update_mode",
+  [ "columns", "where", "partitions", "temporary_partitions", "strict_mode", "timezone", "exec_mem_limit", "max_filter_ratio", "redirect_policy",
+  "merge_type", "delete", "sequence_column", "hidden_columns", "partial_columns", "unique_key_update_mode", "partial_update_new_key_behavior", "partial_update_mode" ],
+  if $is_json { [ "jsonpaths", "json_root", "num_as_string", "fuzzy_parse" ] } else { [] },
+  if $has_cells { [ "enclose", "escape", "trim_double_quotes", "empty_field_as_null", "skip_lines" ] } else { [] },
 ].
-  merge(if $is_json { [ "jsonpaths", "json_root", "num_as_string", "fuzzy_parse" ] } else { [] }).
-  merge(if $has_cells { [ "enclose", "escape", "trim_double_quotes", "empty_field_as_null", "skip_lines" ] } else { [] }).
+  flatten().
   filter(field -> match $all.get(field) {
     this == null => false
     this.type() == "string" => this != ""
