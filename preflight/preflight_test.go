@@ -299,6 +299,10 @@ func TestFindingsOfScriptedServers(t *testing.T) {
 	settings := func(rows string) http.HandlerFunc {
 		return says(`{"msg":"success","code":0,"data":{"column_names":["Name","Value"],"rows":[` + rows + `]},"count":0}`)
 	}
+	back := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", "http://"+r.Host+r.URL.Path)
+		w.WriteHeader(http.StatusTemporaryRedirect)
+	}
 	for _, c := range []struct {
 		name   string
 		path   string
@@ -317,6 +321,8 @@ func TestFindingsOfScriptedServers(t *testing.T) {
 				w.WriteHeader(http.StatusTemporaryRedirect)
 			}, nil, "warning fe: ...sends everybody to https://fe.example:8050 | name that address in fe_urls",
 		},
+		{"an FE that sends everybody in a circle", "/api/bootstrap", back, nil, "warning fe: FE ...sends everybody back to itself | look at the FE, or at the proxy before it"},
+		{"an FE that sends loads in a circle", "/api/d/t/_stream_load", back, nil, "failed way: a load would be refused: ...sends loads back to itself, in a circle"},
 		{
 			"a clock that is ahead", "/api/bootstrap", func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Date", time.Now().Add(5*time.Minute).UTC().Format(http.TimeFormat))

@@ -39,6 +39,8 @@ func (r *run) frontend(i int, fe streamload.FEInfo) {
 	}
 	r.up = append(r.up, i)
 	switch {
+	case strings.HasSuffix(fe.RedirectedTo, "://"+fe.Address):
+		r.add("fe", Warning, fmt.Sprintf("FE %s sends everybody back to itself", fe.Address), "look at the FE, or at the proxy before it")
 	case fe.RedirectedTo != "":
 		r.add("fe", Warning, fmt.Sprintf("FE %s sends everybody to %s", fe.Address, fe.RedirectedTo), "name that address in fe_urls")
 	case !fe.IsFE:

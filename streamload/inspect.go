@@ -279,6 +279,8 @@ func (c *Client) AskWay(ctx context.Context, i int, database, table string) (str
 		return "", c.clean(err)
 	case w.Asked:
 		return "", fmt.Errorf("%w: %s asks for the rows itself and sends them on to no BE; it is a BE, or a proxy that hides the redirect", ErrNoSuchCall, c.frontends.urls[i].Host)
+	case w.To != nil && w.To.Host == c.frontends.urls[i].Host:
+		return "", fmt.Errorf("%s sends loads back to itself, in a circle", w.To.Host)
 	case w.To != nil:
 		return w.To.Host, nil
 	}

@@ -90,6 +90,9 @@ func check(ctx context.Context, o checkOptions, out io.Writer) (code int, err er
 			return exitUnread, fmt.Errorf("%s must stand before the config: benthos-doris check %s %s", arg, arg, o.configs[0])
 		}
 	}
+	if o.timeout <= 0 {
+		return exitUnread, fmt.Errorf("--timeout is %s; it must be more than 0", o.timeout)
+	}
 	outputs, err := findOutputs(o)
 	if err != nil {
 		return exitUnread, err

@@ -135,6 +135,7 @@ func TestCheckOfWhatCannotBeRead(t *testing.T) {
 		{"a file that is not there", good, []string{"check", "/nowhere/config.yaml"}, "/nowhere/config.yaml cannot be read: "},
 		{"a flag after the config", good, []string{"check", "CONFIG", "--load"}, "--load must stand before the config"},
 		{"a flag that nobody knows", good, []string{"check", "--fast", "CONFIG"}, "flag provided but not defined: -fast"},
+		{"no time", good, []string{"check", "--timeout", "0s", "CONFIG"}, "--timeout is 0s; it must be more than 0"},
 		{"no YAML", "input: [", []string{"check", "CONFIG"}, "cannot be used"},
 		{"a field that nobody knows", strings.Replace(good, "username:", "user_nmae:", 1), []string{"check", "CONFIG"}, "user_nmae"},
 		{"a value that only the output refuses", good + "    timeout: soon\n", []string{"check", "CONFIG"}, `timeout is "soon"`},
