@@ -112,7 +112,7 @@ func (c CSV) record(text []byte) (cells []Cell, size int) {
 // escaped appends what stands behind an escape: a mark, a delimiter or a separator.
 // An escape before anything else is lost, and so are marks around it.
 func (c CSV) escaped(text []byte, i int, field *[]byte, state fieldState) (int, fieldState) {
-	size := 0
+	var size int
 	switch {
 	case i < len(text) && (text[i] == c.Enclose && c.Enclose != 0 || text[i] == c.Escape):
 		size = 1
