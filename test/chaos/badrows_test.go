@@ -16,8 +16,8 @@ import (
 func TestBadRows(t *testing.T) {
 	t.Parallel()
 	sum := newTotals("")
-	runSeeds(t, sum, 0.6, badRowsOf)
-	if sum.runs >= 15 {
+	runSeeds(t, sum, 0.4, badRowsOf)
+	if sum.runs >= 10 {
 		sum.places.requireHappened(t, first, anew)
 		sum.spared.require(t)
 	}

@@ -116,15 +116,15 @@ func (p *places) required() (all []string) {
 	}
 	all = []string{connection, string(emulator.FEBeforeAnswer), string(emulator.FERedirect)}
 	all = append(all, be...)
-	for _, at := range be {
-		all = append(all, "straight "+at)
-	}
 	all = append(all, string(emulator.StateQuery), string(emulator.CancelCall), outage, deaf, moved)
-	if p.dialect == emulator.StarRocks { // it takes no fence
-		for _, op := range []string{"begin", "prepare", "commit", "rollback"} {
+	if p.dialect == emulator.StarRocks { // it takes no fence, and few of these loads go straight
+		for _, op := range []string{"begin", "prepare", "rollback"} {
 			all = append(all, string(emulator.TwoPhase)+" "+op, string(emulator.TwoPhaseAnswer)+" "+op)
 		}
 		return all
+	}
+	for _, at := range be {
+		all = append(all, "straight "+at)
 	}
 	for _, at := range []emulator.Point{
 		emulator.FEBeforeAnswer, emulator.FERedirect,
