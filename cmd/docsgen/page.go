@@ -110,7 +110,7 @@ func fieldSection(b *strings.Builder, e entry) {
 		facts = append(facts, "may hold interpolation functions")
 	}
 	if e.Secret {
-		facts = append(facts, "secret: hidden wherever the config is shown")
+		facts = append(facts, "secret: hidden where the config is shown, but not by `GET /streams/ID` of streams mode")
 	}
 	fmt.Fprintf(b, "\n%s\n", strings.Join(facts, "; "))
 
