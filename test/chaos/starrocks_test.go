@@ -26,7 +26,7 @@ func TestStarRocks(t *testing.T) {
 	runSeeds(t, sum, 0.4, starRocksOf)
 	require.Zero(t, sum.places.passed["fence "+string(emulator.BEHeaders)], "loads of no rows, which StarRocks does not take")
 	if sum.runs >= 25 {
-		sum.places.require(t)
+		sum.places.require(t, sum.runs)
 	}
 }
 

