@@ -16,10 +16,10 @@ import (
 // StarRocks loses no row either and stores none twice, in one phase and by its transaction interface.
 //
 // What it lacks is the fence. So the rows of a load of which a request was never answered, and whose label is not found committed, are held until they
-// come again as the very same load, or the ledger forgets that load (docs/starrocks.md). Where loads are joined, or rows come again in other
-// batches, the second is all that is promised: those rows are stored late, which takes a short ledger.max_age here, and are counted as "waited". They are
-// stored once as long as they come again before that: what the ledger has forgotten when it comes is counted as "dropped". Where loads come again as they were, and in two phases, nothing may wait for the ledger, whose max_age is an hour then: a row
-// that does is stuck, and fails the test.
+// come again as the very same load, or the ledger forgets that load (docs/starrocks.md). Where loads are joined, or rows come again in other batches, the
+// second is all that is promised: those rows are stored late, and are counted as "waited"; ledger.max_age is short there. They are stored once as long as
+// they come again before that, and counted as "dropped" when they do not. Where loads come again as they were, and in two phases, nothing may wait for the
+// ledger, whose max_age is an hour then: a row that does is stuck, and fails the test.
 func TestStarRocks(t *testing.T) {
 	t.Parallel()
 	sum := newTotals(emulator.StarRocks)
