@@ -1,7 +1,6 @@
 package encode
 
 import (
-	"bytes"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -77,11 +76,11 @@ func (a ahead) until(i, rows int) int {
 
 // clean says whether check would give the row itself.
 func (c jsonChecker) clean(row []byte) bool {
-	if len(row) < 2 || row[0] != '{' || row[len(row)-1] != '}' {
+	if !framed(row) {
 		return false
 	}
 	if c.skipValidation {
-		return bytes.IndexByte(row, '\n') < 0 && bytes.IndexByte(row, '\r') < 0
+		return !hasBreaks(row)
 	}
 	ok, broken := validJSON(row)
 	return ok && !broken

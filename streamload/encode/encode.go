@@ -189,13 +189,13 @@ func Encode(rows [][]byte, o Options) (b Body, rejected []RowError) {
 	}
 	s := selection{in: rows}
 	var lines []int
-	for i, good := 0, 0; i < len(rows); i++ {
-		row := rows[i]
-		if good = max(good, known.until(i, len(rows))); i < good {
+	good := 0 // rows before it are known to be good as they are
+	for i, row := range rows {
+		if i >= good {
+			good = known.until(i, len(rows))
+		}
+		if i < good { // no row is hashed: see where known comes from
 			s.keep(i, row)
-			if h != nil {
-				h.row(row)
-			}
 			continue
 		}
 		out, err := c.check(row)

@@ -15,7 +15,7 @@ type jsonChecker struct {
 func (c jsonChecker) check(row []byte) ([]byte, error) {
 	r := trimSpace(row)
 	// Where line breaks may stand is only known of valid JSON.
-	all := !c.skipValidation || bytes.IndexByte(r, '\n') >= 0 || bytes.IndexByte(r, '\r') >= 0
+	all := !c.skipValidation || hasBreaks(r)
 	broken, err := checkJSON(row, r, all, aMessage)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (c jsonChecker) check(row []byte) ([]byte, error) {
 // ends unless all is true. r is row without white space at its ends. broken says
 // whether there are line breaks in r, which it only knows if all is true.
 func checkJSON(row, r []byte, all bool, w what) (broken bool, err error) {
-	if len(r) == 0 || r[0] != '{' || r[len(r)-1] != '}' {
+	if !framed(r) {
 		// Never nil: a valid object has these bytes at its ends.
 		return false, w.explainJSON(row)
 	}
@@ -43,8 +43,14 @@ func checkJSON(row, r []byte, all bool, w what) (broken bool, err error) {
 	}
 	// The explanation comes from encoding/json, which has the last word: a row
 	// that it finds nothing wrong with is loaded.
-	return bytes.IndexByte(r, '\n') >= 0 || bytes.IndexByte(r, '\r') >= 0, w.explainJSON(row)
+	return hasBreaks(r), w.explainJSON(row)
 }
+
+// framed says whether r begins and ends as an object does.
+func framed(r []byte) bool { return len(r) > 0 && r[0] == '{' && r[len(r)-1] == '}' }
+
+// hasBreaks says whether there are line breaks in r.
+func hasBreaks(r []byte) bool { return bytes.IndexByte(r, '\n') >= 0 || bytes.IndexByte(r, '\r') >= 0 }
 
 // spacesForBreaks returns a copy of the valid JSON document r with a space in
 // place of each carriage return and line feed. They can only be white space

@@ -1,7 +1,6 @@
 package encode
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"math/bits"
@@ -34,24 +33,43 @@ func validJSON(r []byte) (ok, broken bool) {
 	var (
 		objects uint64 // what the value is in, a bit for each level, the innermost lowest: 1 for an object, 0 for an array
 		depth   int
+		key     bool // the string that comes is one
 	)
-	i, broken := spaceEnd(r, 0)
-value:
+	i, broken := spaceEnd(r, 0, false)
 	for i < len(r) {
-		switch c := r[i]; c {
+		c := r[i]
+		if key && c != '"' {
+			return false, broken
+		}
+		switch c {
 		case '"':
 			i++
+			short := false // it ends within eight bytes, as most do: that needs no call
 			if len(r)-i >= 8 {
 				x := binary.LittleEndian.Uint64(r[i:])
 				if m := specials(x); m != 0 && x&highs == 0 {
 					if end := i + bits.TrailingZeros64(m)>>3; r[end] == '"' {
-						i = end + 1
-						break
+						i, short = end+1, true
 					}
 				}
 			}
-			if i = stringEnd(r, i); i < 0 {
-				return false, broken
+			if !short {
+				if i = stringEnd(r, i); i < 0 {
+					return false, broken
+				}
+			}
+			if key {
+				key = false
+				if i < len(r) && r[i] <= ' ' {
+					i, broken = spaceEnd(r, i, broken)
+				}
+				if i >= len(r) || r[i] != ':' {
+					return false, broken
+				}
+				if i++; i < len(r) && r[i] <= ' ' {
+					i, broken = spaceEnd(r, i, broken)
+				}
+				continue
 			}
 		case '{', '[':
 			if depth++; depth > shallow {
@@ -59,24 +77,20 @@ value:
 			}
 			objects <<= 1
 			if i++; i < len(r) && r[i] <= ' ' {
-				var b bool
-				i, b = spaceEnd(r, i)
-				broken = broken || b
+				i, broken = spaceEnd(r, i, broken)
 			}
 			if i >= len(r) {
 				return false, broken
 			}
-			if r[i] == c+2 { // what closes follows two behind what opens, in ASCII
-				i++
-				depth--
-				objects >>= 1
-				break
+			if r[i] != c+2 { // what closes follows two behind what opens, in ASCII
+				if key = c == '{'; key {
+					objects |= 1
+				}
+				continue
 			}
-			if c == '[' {
-				continue value
-			}
-			objects |= 1
-			goto key
+			i++
+			depth--
+			objects >>= 1
 		case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
 			if i = numberEnd(r, i); i < 0 {
 				return false, broken
@@ -91,72 +105,38 @@ value:
 				return false, broken
 			}
 		}
-	ended: // a value has, and with it perhaps what it is in
-		if i < len(r) && r[i] <= ' ' {
-			var b bool
-			i, b = spaceEnd(r, i)
-			broken = broken || b
-		}
-		if depth == 0 {
-			return i == len(r), broken
-		}
-		if i >= len(r) {
-			return false, broken
-		}
-		if c := r[i]; c != ',' {
+		// A value has ended, and with it perhaps what it is in.
+		for {
+			if i < len(r) && r[i] <= ' ' {
+				i, broken = spaceEnd(r, i, broken)
+			}
+			if depth == 0 {
+				return i == len(r), broken
+			}
+			if i >= len(r) {
+				return false, broken
+			}
+			c := r[i]
+			i++
+			if c == ',' {
+				break
+			}
 			if c != ']'+byte(objects&1)<<5 { // } is ] with this bit
 				return false, broken
 			}
-			i++
 			depth--
 			objects >>= 1
-			goto ended
 		}
-		if i++; i < len(r) && r[i] <= ' ' {
-			var b bool
-			i, b = spaceEnd(r, i)
-			broken = broken || b
-		}
-		if objects&1 == 0 {
-			continue
-		}
-	key:
-		if i >= len(r) || r[i] != '"' {
-			return false, broken
-		}
-		i++
-		if len(r)-i >= 8 {
-			x := binary.LittleEndian.Uint64(r[i:])
-			if m := specials(x); m != 0 && x&highs == 0 {
-				if end := i + bits.TrailingZeros64(m)>>3; r[end] == '"' {
-					i = end + 1
-					goto colon
-				}
-			}
-		}
-		if i = stringEnd(r, i); i < 0 {
-			return false, broken
-		}
-	colon:
 		if i < len(r) && r[i] <= ' ' {
-			var b bool
-			i, b = spaceEnd(r, i)
-			broken = broken || b
+			i, broken = spaceEnd(r, i, broken)
 		}
-		if i >= len(r) || r[i] != ':' {
-			return false, broken
-		}
-		if i++; i < len(r) && r[i] <= ' ' {
-			var b bool
-			i, b = spaceEnd(r, i)
-			broken = broken || b
-		}
+		key = objects&1 != 0
 	}
 	return false, broken
 }
 
-// spaceEnd returns where the white space at i ends, and whether line breaks are in it.
-func spaceEnd(r []byte, i int) (end int, broken bool) {
+// spaceEnd returns where the white space at i ends, and whether line breaks are in it, or were before.
+func spaceEnd(r []byte, i int, broken bool) (int, bool) {
 	for ; i < len(r) && isSpace(r[i]); i++ {
 		broken = broken || r[i] == '\n' || r[i] == '\r'
 	}
@@ -267,5 +247,5 @@ func digitsEnd(r []byte, i int) int {
 // validDeepJSON is validJSON for documents of any depth.
 func validDeepJSON(r []byte) (ok, broken bool) {
 	ok = !tooDeep(r) && json.Valid(r) && utf8.Valid(r) && loneSurrogate(r) < 0
-	return ok, ok && bytes.ContainsAny(r, "\r\n")
+	return ok, ok && hasBreaks(r)
 }
