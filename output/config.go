@@ -64,7 +64,7 @@ func parseConfig(parsed *service.ParsedConfig) (config, error) {
 		RedirectMap:           read(r, parsed.FieldStringMap, fieldRedirectMap),
 		Options:               r.options(),
 		IsolateBadRows:        read(r, parsed.FieldBool, fieldIsolateBadRows),
-		RejectUnknown:         r.rejectUnknown(),
+		RejectUnknown:         r.either(fieldOnUnknownOutcome, unknownRetry, unknownReject),
 		LabelPrefix:           read(r, parsed.FieldString, fieldLabelPrefix),
 		MaxRetries:            r.maxRetries(),
 		Backoff:               r.backoff(fieldBackoff),
@@ -192,18 +192,6 @@ func (r *reader) ledger() streamload.LedgerLimits {
 		rows = 0
 	}
 	return streamload.LedgerLimits{MaxRows: rows, MaxAge: r.bound(fieldLedger, fieldMaxAge)}
-}
-
-// rejectUnknown reads what becomes of a load whose outcome nobody can tell.
-func (r *reader) rejectUnknown() bool {
-	switch value := read(r, r.parsed.FieldString, fieldOnUnknownOutcome); value {
-	case unknownReject:
-		return true
-	case unknownRetry, "":
-	default:
-		r.bad(fieldOnUnknownOutcome, "is %q; it must be retry or reject", value)
-	}
-	return false
 }
 
 // maxRetries reads how often to send again. In the client 0 is the default and -1 is never.

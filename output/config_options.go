@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/dorisload/benthos-doris/streamload"
-	"github.com/dorisload/benthos-doris/streamload/encode"
 )
 
 // options reads the fields that become headers. The client checks them.
@@ -14,7 +13,7 @@ func (r *reader) options() streamload.Options {
 	o := streamload.Options{
 		Dialect:             read(r, p.FieldString, fieldDialect),
 		Format:              read(r, p.FieldString, fieldFormat),
-		ManyRows:            r.manyRows(),
+		ManyRows:            r.either(fieldMessageRows, messageOne, messageMany),
 		StripOuterArray:     read(r, p.FieldBool, fieldStripOuterArray),
 		SkipValidation:      !read(r, p.FieldBool, fieldValidateJSON),
 		JSONPaths:           read(r, p.FieldString, fieldJSONPaths),
@@ -48,7 +47,7 @@ func (r *reader) options() streamload.Options {
 		ratio := read(r, p.FieldFloat, fieldMaxFilterRatio)
 		o.MaxFilterRatio = &ratio
 	}
-	if f, ok := encode.ParseFormat(o.Format); ok && f.Delimited() && o.ColumnSeparator == "" {
+	if o.Delimited() && o.ColumnSeparator == "" {
 		// In the client that is its default; servers take a tab for it.
 		r.bad(fieldColumnSeparator, "is empty; leave it out for a comma")
 	}
@@ -59,16 +58,13 @@ func (r *reader) options() streamload.Options {
 	return o
 }
 
-// manyRows reads how many rows a message is.
-func (r *reader) manyRows() bool {
-	switch rows := read(r, r.parsed.FieldString, fieldMessageRows); rows {
-	case messageMany:
-		return true
-	case messageOne, "":
-	default:
-		r.bad(fieldMessageRows, "is %q; it must be one or many", rows)
+// either reads a field that has one of two values, and is true for the second. The first is the default.
+func (r *reader) either(field, first, second string) bool {
+	value := read(r, r.parsed.FieldString, field)
+	if value != first && value != second && value != "" {
+		r.bad(field, "is %q; it must be %s or %s", value, first, second)
 	}
-	return false
+	return value == second
 }
 
 // cells reads how rows of CSV are made; nil when messages are rows already.

@@ -22,10 +22,6 @@ type younger struct {
 	used func(streamload.Options) bool
 }
 
-func delimited(o streamload.Options) bool {
-	return slices.Contains([]string{"csv", "csv_with_names", "csv_with_names_and_types"}, o.Format)
-}
-
 // youngerOptions are read from the sources of Doris: the headers that be http_common.h and stream_load.cpp have in each version, and the policies
 // of fe LoadAction.java.
 var youngerOptions = []younger{
@@ -39,7 +35,7 @@ var youngerOptions = []younger{
 		"compression: lz4",
 		streamload.ServerVersion{2, 0, 0},
 		true, "",
-		func(o streamload.Options) bool { return delimited(o) && o.Compression == "lz4" },
+		func(o streamload.Options) bool { return o.Delimited() && o.Compression == "lz4" },
 	},
 	{
 		"compression of JSON",
@@ -51,31 +47,31 @@ var youngerOptions = []younger{
 		"enclose",
 		streamload.ServerVersion{2, 0, 0},
 		false, "quotes become part of the values, and a separator between them makes one cell more",
-		func(o streamload.Options) bool { return delimited(o) && o.Enclose != "" },
+		func(o streamload.Options) bool { return o.Delimited() && o.Enclose != "" },
 	},
 	{
 		"escape",
 		streamload.ServerVersion{2, 0, 0},
 		false, "it becomes part of the values",
-		func(o streamload.Options) bool { return delimited(o) && o.Escape != "" },
+		func(o streamload.Options) bool { return o.Delimited() && o.Escape != "" },
 	},
 	{
 		"trim_double_quotes",
 		streamload.ServerVersion{2, 0, 0},
 		false, "quotes become part of the values",
-		func(o streamload.Options) bool { return delimited(o) && o.TrimDoubleQuotes && o.Enclose == "" },
+		func(o streamload.Options) bool { return o.Delimited() && o.TrimDoubleQuotes && o.Enclose == "" },
 	},
 	{
 		"skip_lines",
 		streamload.ServerVersion{2, 0, 0},
 		false, "the lines are loaded as rows",
-		func(o streamload.Options) bool { return delimited(o) && o.SkipLines > 0 },
+		func(o streamload.Options) bool { return o.Delimited() && o.SkipLines > 0 },
 	},
 	{
 		"empty_field_as_null",
 		streamload.ServerVersion{3, 0, 0},
 		false, "an empty cell is an empty text",
-		func(o streamload.Options) bool { return delimited(o) && o.EmptyFieldAsNull },
+		func(o streamload.Options) bool { return o.Delimited() && o.EmptyFieldAsNull },
 	},
 	{
 		"partial_columns",

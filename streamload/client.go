@@ -68,17 +68,15 @@ func New(conf Config) (*Client, error) {
 			ConnectTimeout:        conf.ConnectTimeout,
 		}),
 		policy: decide.Policy{
-			MaxRetries: conf.MaxRetries,
-			Backoff:    decide.Backoff(conf.Backoff),
-			LabelPoll:  decide.Backoff(conf.LabelPoll),
-			Unlabelled: conf.Options.Unlabelled(),
-			TwoPhase:   conf.Options.TwoPhaseCommit,
-
+			MaxRetries:    conf.MaxRetries,
+			Backoff:       decide.Backoff(conf.Backoff),
+			LabelPoll:     decide.Backoff(conf.LabelPoll),
+			Unlabelled:    conf.Options.Unlabelled(),
+			TwoPhase:      conf.Options.TwoPhaseCommit,
 			RejectUnknown: conf.RejectUnknown,
-
-			LabelOnce: conf.Options.TwoPhaseCommit && conf.Options.dialect() == encode.StarRocks,
-			NoFence:   conf.Options.dialect() == encode.StarRocks,
-			FEs:       len(fes),
+			LabelOnce:     conf.Options.TwoPhaseCommit && conf.Options.dialect() == encode.StarRocks,
+			NoFence:       conf.Options.dialect() == encode.StarRocks,
+			FEs:           len(fes),
 		},
 	}
 	if len(bes) > 0 {

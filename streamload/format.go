@@ -13,6 +13,9 @@ func (o Options) format() encode.Format {
 	return f
 }
 
+// Delimited is true for the formats of rows of cells: csv, csv_with_names and csv_with_names_and_types.
+func (o Options) Delimited() bool { return o.format().Delimited() }
+
 func (o Options) validateFormat(bad func(string, string, ...any)) {
 	f, known := encode.ParseFormat(o.Format)
 	if !known {
@@ -46,19 +49,19 @@ func (o Options) validateSeparators(bad func(string, string, ...any)) {
 	if err != nil {
 		bad("line_delimiter", "%w", err)
 	}
-	if o.format().Delimited() && separator != "" && separator == delimiter {
-		bad("column_separator", "is the same as line_delimiter")
-	}
-	if !o.format().Delimited() {
+	if !o.Delimited() {
 		return
+	}
+	if separator != "" && separator == delimiter {
+		bad("column_separator", "is the same as line_delimiter")
 	}
 	for _, quoting := range []struct{ name, option string }{{"enclose", o.Enclose}, {"escape", o.Escape}} {
 		b := o.quoting(quoting.name, quoting.option)
-		switch string([]byte{b}) {
-		case "\x00":
-		case separator:
+		switch mark := string([]byte{b}); {
+		case b == 0:
+		case mark == separator:
 			bad(quoting.name, "is the same as column_separator")
-		case delimiter:
+		case mark == delimiter:
 			bad(quoting.name, "is the same as line_delimiter")
 		}
 	}

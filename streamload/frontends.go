@@ -1,11 +1,15 @@
 package streamload
 
 import (
+	"context"
+	"errors"
 	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/dorisload/benthos-doris/streamload/internal/transport"
 )
 
 // An FE that could not be reached is passed over for a while, as long as there are others. Then one load tries it again, and each time that
@@ -124,6 +128,16 @@ func (f *frontends) report(i int, up bool) {
 	if changed {
 		f.observer.FE(f.urls[i].Host, up)
 	}
+}
+
+// heard reports the i-th FE by what came of a call that began there, and says whether an answer in HTTP did. A follower that sends us on to a master
+// that is gone is up itself; of a call that was given up nothing is known.
+func (f *frontends) heard(ctx context.Context, i int, r transport.Reply, err error) (answered bool) {
+	answered = err == nil || r.HTTPStatus != 0
+	if up := answered || r.Hops > 0; up || !errors.Is(ctx.Err(), context.Canceled) {
+		f.report(i, up)
+	}
+	return answered
 }
 
 // order is every FE once, beginning with the first-th; those that are down come last.

@@ -29,11 +29,8 @@ func (c *Client) askState(caller, alive context.Context, first int, database, la
 	var p poll
 	asked := c.each(caller, alive, c.frontends, first, func(ctx context.Context, i int) (done bool) {
 		s, r, err := c.transport.State(ctx, c.frontends.urls[i], database, label)
-		answered := err == nil || r.HTTPStatus != 0
-		p.answered = p.answered || answered
-		// A follower that sends us on to a master that is gone is up itself.
-		if up := answered || r.Hops > 0; up || !errors.Is(ctx.Err(), context.Canceled) {
-			c.frontends.report(i, up)
+		if c.frontends.heard(ctx, i, r, err) {
+			p.answered = true
 		}
 		switch {
 		case err != nil && errors.Is(ctx.Err(), context.Canceled):

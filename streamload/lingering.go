@@ -2,9 +2,7 @@ package streamload
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"regexp"
 	"strconv"
 
@@ -65,29 +63,11 @@ func (c *Client) AbortLingering(ctx context.Context, database string) ([]Lingeri
 		if c.ledger.of(l.Label) != nil {
 			continue // it is settled when its rows come back
 		}
-		l.Err = c.abortTxn(ctx, database, l.TxnID)
+		// Never by the label: by then another transaction may have it.
+		l.Err = c.abortTxn(ctx, ctx, c.loaders().current(), database, "", l.TxnID)
 		kept = append(kept, l)
 	}
 	return kept, err
-}
-
-// abortTxn aborts a transaction by its number, never by a label: by then another transaction may have it.
-func (c *Client) abortTxn(ctx context.Context, database string, txn int64) error {
-	last := errors.New("stopping")
-	servers := c.loaders()
-	c.each(ctx, ctx, servers, servers.current(), func(ctx context.Context, i int) (done bool) {
-		r, err := c.transport.AbortTxn(ctx, servers.urls[i], database, txn, "")
-		if err != nil {
-			last = c.clean(err)
-			return false
-		}
-		last = nil
-		if said := answer.ParseLoad(r.Body); r.HTTPStatus != http.StatusOK || said.Word != answer.Success {
-			last = errors.New(c.secrets.Text(fmt.Sprintf("HTTP %d: %s %s", r.HTTPStatus, said.Status, said.Message), maxMessage))
-		}
-		return true
-	})
-	return last
 }
 
 // query runs a statement at the FEs in turn until one answers.

@@ -32,11 +32,7 @@ func (d *delivery) commit(caller, alive context.Context, txn int64) decide.Event
 		} else {
 			r, err = d.transport.CommitTxn(ctx, servers.urls[i], d.batch.Database, txn)
 		}
-		answered := err == nil || r.HTTPStatus != 0
-		if up := answered || r.Hops > 0; up || !errors.Is(ctx.Err(), context.Canceled) {
-			servers.report(i, up)
-		}
-		d.noFE = !answered && d.bes == nil
+		d.noFE = !servers.heard(ctx, i, r, err) && d.bes == nil
 		said := parse(r.Body)
 		switch {
 		case err == nil && d.policy.LabelOnce && said.TxnID > 0 && said.TxnID != txn:
@@ -62,8 +58,8 @@ func (c *Client) abort(caller, alive context.Context, first int, database, label
 	if !twoPhase {
 		return c.askCancel(caller, alive, first, database, label)
 	}
-	done := false
 	if c.policy.LabelOnce {
+		done := false
 		c.each(caller, alive, c.frontends, first, func(ctx context.Context, i int) bool {
 			r, err := c.transport.RollbackLabel(ctx, c.frontends.urls[i], database, label)
 			done = err == nil && r.HTTPStatus == http.StatusOK && answer.ParseTxn(r.Body).Word == answer.Success
@@ -74,14 +70,27 @@ func (c *Client) abort(caller, alive context.Context, first int, database, label
 		}
 		return c.askCancel(caller, alive, first, database, label)
 	}
-	servers := c.loaders()
-	c.each(caller, alive, servers, first, func(ctx context.Context, i int) bool {
-		r, err := c.transport.AbortTxn(ctx, servers.urls[i], database, txn, label)
-		done = err == nil && r.HTTPStatus == http.StatusOK && answer.ParseLoad(r.Body).Word == answer.Success
-		return err == nil
-	})
-	if done {
+	if c.abortTxn(caller, alive, first, database, label, txn) == nil {
 		return nil
 	}
 	return c.askCancel(caller, alive, first, database, label)
+}
+
+// abortTxn aborts a transaction in two phases at the servers in turn until one answers: the one with the number or, where that is 0, the one of the label.
+func (c *Client) abortTxn(caller, alive context.Context, first int, database, label string, txn int64) error {
+	last := errors.New("stopping")
+	servers := c.loaders()
+	c.each(caller, alive, servers, first, func(ctx context.Context, i int) (done bool) {
+		r, err := c.transport.AbortTxn(ctx, servers.urls[i], database, txn, label)
+		if err != nil {
+			last = c.clean(err)
+			return false
+		}
+		last = nil
+		if said := answer.ParseLoad(r.Body); r.HTTPStatus != http.StatusOK || said.Word != answer.Success {
+			last = errors.New(c.secrets.Text(fmt.Sprintf("HTTP %d: %s %s", r.HTTPStatus, said.Status, said.Message), maxMessage))
+		}
+		return true
+	})
+	return last
 }

@@ -55,6 +55,21 @@ func ParseInfo(body []byte) Info {
 	return i
 }
 
+// parseData reads the frame of an answer, and what it frames into data. What is something else is not Readable.
+func parseData(body []byte, data any) Info {
+	i := ParseInfo(body)
+	if i.OK() && json.Unmarshal(i.data, data) != nil {
+		i = unreadable(i, body)
+	}
+	return i
+}
+
+// unreadable is an answer whose frame is right, but not what is in it.
+func unreadable(i Info, body []byte) Info {
+	i.Readable, i.Message = false, Excerpt(body)
+	return i
+}
+
 // Column of a table.
 type Column struct {
 	Name, Type string
@@ -74,10 +89,6 @@ type Schema struct {
 
 // ParseSchema reads the answer to _schema. It takes any bytes.
 func ParseSchema(body []byte) Schema {
-	s := Schema{Info: ParseInfo(body)}
-	if !s.OK() {
-		return s
-	}
 	var data struct {
 		Status     json.RawMessage `json:"status"`
 		Exception  string          `json:"exception"`
@@ -88,8 +99,8 @@ func ParseSchema(body []byte) Schema {
 			Aggregation string `json:"aggregation_type"`
 		} `json:"properties"`
 	}
-	if err := json.Unmarshal(s.data, &data); err != nil {
-		s.Readable, s.Message = false, Excerpt(body)
+	s := Schema{Info: parseData(body, &data)}
+	if !s.OK() {
 		return s
 	}
 	// A refusal is a success with a status in it.
@@ -115,10 +126,6 @@ type Backend struct {
 
 // ParseBackends reads the answer to backends (Doris: fe BackendsAction.java). It takes any bytes.
 func ParseBackends(body []byte) ([]Backend, Info) {
-	i := ParseInfo(body)
-	if !i.OK() {
-		return nil, i
-	}
 	var data struct {
 		Backends []struct {
 			IP    string `json:"ip"`
@@ -126,8 +133,8 @@ func ParseBackends(body []byte) ([]Backend, Info) {
 			Alive bool   `json:"is_alive"`
 		} `json:"backends"`
 	}
-	if err := json.Unmarshal(i.data, &data); err != nil {
-		i.Readable, i.Message = false, Excerpt(body)
+	i := parseData(body, &data)
+	if !i.OK() {
 		return nil, i
 	}
 	var list []Backend
@@ -139,18 +146,17 @@ func ParseBackends(body []byte) ([]Backend, Info) {
 
 // ParseSettings reads the answer to config/fe: the settings of an FE by name (Doris: fe ConfigController.java). It takes any bytes.
 func ParseSettings(body []byte) (map[string]string, Info) {
-	i := ParseInfo(body)
-	if !i.OK() {
-		return nil, i
-	}
 	var data struct {
 		Rows []struct {
 			Name  string `json:"Name"`
 			Value string `json:"Value"`
 		} `json:"rows"`
 	}
-	if err := json.Unmarshal(i.data, &data); err != nil || len(data.Rows) == 0 {
-		i.Readable, i.Message = false, Excerpt(body)
+	i := parseData(body, &data)
+	if i.OK() && len(data.Rows) == 0 {
+		i = unreadable(i, body)
+	}
+	if !i.OK() {
 		return nil, i
 	}
 	settings := make(map[string]string, len(data.Rows))

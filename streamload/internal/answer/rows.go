@@ -8,18 +8,17 @@ import (
 // ParseRows reads the result of a statement (Doris: fe StatementSubmitter.java): each row by the names of its columns in lower case, its values as text.
 // It takes any bytes. An answer that is no result is not Readable.
 func ParseRows(body []byte) ([]map[string]string, Info) {
-	i := ParseInfo(body)
-	if !i.OK() {
-		return nil, i
-	}
 	var result struct {
 		Meta []struct {
 			Name string `json:"name"`
 		} `json:"meta"`
 		Data [][]json.RawMessage `json:"data"`
 	}
-	if err := json.Unmarshal(i.data, &result); err != nil || len(result.Meta) == 0 {
-		i.Readable, i.Message = false, Excerpt(body)
+	i := parseData(body, &result)
+	if i.OK() && len(result.Meta) == 0 {
+		i = unreadable(i, body)
+	}
+	if !i.OK() {
 		return nil, i
 	}
 	rows := make([]map[string]string, 0, len(result.Data))
