@@ -99,12 +99,16 @@ const (
 }`
 )
 
-// specLint holds the lints that look at several fields. Defaults are filled in when it runs. Each rule is on its own: one that cannot be
-// evaluated, because some field has a wrong type, must not hide the others.
-var specLint = dialectLists() + headerLists + separatorLists + intervalLists + `
+// formatVariables says what all parts of specLint ask.
+const formatVariables = `
 let doris = this.dialect != "starrocks"
 let delimited = [ "csv", "csv_with_names", "csv_with_names_and_types" ].contains(this.format)
 let json = this.format == "json"
+`
+
+// specLint holds the lints that look at several fields. Defaults are filled in when it runs. Each rule is on its own: one that cannot be
+// evaluated, because some field has a wrong type, must not hide the others.
+var specLint = formatVariables + dialectLists() + headerLists + separatorLists + intervalLists + `
 let files = [ "parquet", "orc", "arrow" ].contains(this.format)
 let compressed = this.compression.or("none") != "none"
 let highest = if this.compression == "zstd" { 22 } else { 9 }

@@ -6,9 +6,6 @@ package output
 // A header that a set field sends too is refused as well, under the name that the servers of the dialect have for it.
 const headerLists = `
 let all = this
-let starrocks = this.dialect == "starrocks"
-let is_json = this.format == "json"
-let has_cells = [ "csv", "csv_with_names", "csv_with_names_and_types" ].contains(this.format)
 
 let broken = [
   "columns", "where", "timezone", "delete", "sequence_column", "hidden_columns", "jsonpaths", "json_root", "partitions", "temporary_partitions",
@@ -18,8 +15,8 @@ let broken = [
 let sent = [
   [ "columns", "where", "partitions", "temporary_partitions", "strict_mode", "timezone", "exec_mem_limit", "max_filter_ratio", "redirect_policy",
   "merge_type", "delete", "sequence_column", "hidden_columns", "partial_columns", "unique_key_update_mode", "partial_update_new_key_behavior", "partial_update_mode" ],
-  if $is_json { [ "jsonpaths", "json_root", "num_as_string", "fuzzy_parse" ] } else { [] },
-  if $has_cells { [ "enclose", "escape", "trim_double_quotes", "empty_field_as_null", "skip_lines" ] } else { [] },
+  if $json { [ "jsonpaths", "json_root", "num_as_string", "fuzzy_parse" ] } else { [] },
+  if $delimited { [ "enclose", "escape", "trim_double_quotes", "empty_field_as_null", "skip_lines" ] } else { [] },
 ].
   flatten().
   filter(field -> match $all.get(field) {
@@ -34,11 +31,11 @@ let sent = [
     "field": field,
     "header": match {
       field == "redirect_policy" => "redirect-policy"
-      field == "sequence_column" && $starrocks => "merge_condition"
+      field == "sequence_column" && !$doris => "merge_condition"
       field == "sequence_column" => "function_column.sequence_col"
-      field == "skip_lines" && $starrocks => "skip_header"
-      field == "exec_mem_limit" && $starrocks => "load_mem_limit"
-      field == "partial_columns" && $starrocks => "partial_update"
+      field == "skip_lines" && !$doris => "skip_header"
+      field == "exec_mem_limit" && !$doris => "load_mem_limit"
+      field == "partial_columns" && !$doris => "partial_update"
       _ => field
     },
   })

@@ -47,7 +47,6 @@ map known {
   root = if this.type() == "string" && !this.contains("${") { this } else { "" }
 }
 
-let is_csv = [ "csv", "csv_with_names", "csv_with_names_and_types" ].contains(this.format)
 let column = this.column_separator.apply("known")
 let line = this.line_delimiter.apply("known")
 let column_bytes = $column.apply("separator_bytes")
@@ -74,20 +73,20 @@ let meeting = match {
   _ => null
 }
 let separators = [
-  if this.dialect == "starrocks" && $column_problem == null && $column_bytes.length() > 100 {
+  if !$doris && $column_problem == null && $column_bytes.length() > 100 {
     "column_separator is %v bytes long; StarRocks takes at most 50".format($column_bytes.length() / 2)
   },
-  if this.dialect == "starrocks" && $line_problem == null && $line_bytes.length() > 100 {
+  if !$doris && $line_problem == null && $line_bytes.length() > 100 {
     "line_delimiter is %v bytes long; StarRocks takes at most 50".format($line_bytes.length() / 2)
   },
-  if $is_csv && this.column_separator == "" { "column_separator is empty; leave it out for a comma" },
+  if $delimited && this.column_separator == "" { "column_separator is empty; leave it out for a comma" },
   if $column_problem != null { "column_separator " + $column_problem },
   if $line_problem != null { "line_delimiter " + $line_problem },
-  if $is_csv && $column != "" && $column_bytes == $line_bytes { "column_separator is the same as line_delimiter" },
-  if $is_csv && $enclose_byte != "" && $enclose_byte == $column_bytes { "enclose is the same as column_separator" },
-  if $is_csv && $enclose_byte != "" && $enclose_byte == $line_bytes { "enclose is the same as line_delimiter" },
-  if $is_csv && $escape_byte != "" && $escape_byte == $column_bytes { "escape is the same as column_separator" },
-  if $is_csv && $escape_byte != "" && $escape_byte == $line_bytes { "escape is the same as line_delimiter" },
+  if $delimited && $column != "" && $column_bytes == $line_bytes { "column_separator is the same as line_delimiter" },
+  if $delimited && $enclose_byte != "" && $enclose_byte == $column_bytes { "enclose is the same as column_separator" },
+  if $delimited && $enclose_byte != "" && $enclose_byte == $line_bytes { "enclose is the same as line_delimiter" },
+  if $delimited && $escape_byte != "" && $escape_byte == $column_bytes { "escape is the same as column_separator" },
+  if $delimited && $escape_byte != "" && $escape_byte == $line_bytes { "escape is the same as line_delimiter" },
   $meeting,
 ].filter(text -> text != null)
 `

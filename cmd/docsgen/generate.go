@@ -26,16 +26,14 @@ type source struct {
 
 // plan works out every generated page, and every page with markers, below root.
 func plan(root string, src source) ([]page, error) {
-	own := page{path: docsFolder + "/" + src.output.Name + ".md", new: outputPage(src.output)}
+	own := docsFolder + "/" + src.output.Name + ".md"
+	pages := []page{{path: own, new: outputPage(src.output)}, {path: schemaPath, new: src.schema}}
 	var err error
-	if own.have, err = read(root, own.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+	for i := range pages {
+		if pages[i].have, err = read(root, pages[i].path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
 	}
-	schema := page{path: schemaPath, new: src.schema}
-	if schema.have, err = read(root, schema.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	pages := []page{own, schema}
 
 	others, err := markdownFiles(root)
 	if err != nil {
@@ -43,7 +41,7 @@ func plan(root string, src source) ([]page, error) {
 	}
 	var shown []string
 	for _, path := range others {
-		if path == own.path {
+		if path == own {
 			continue
 		}
 		p := page{path: path}

@@ -101,19 +101,19 @@ func (e *Emulator) Tables() []TableInfo {
 // ended. A load is listed before its answer is sent.
 func (e *Emulator) Loads() []Load {
 	list := e.rec.allLoads()
+	e.cat.mu.Lock()
+	defer e.cat.mu.Unlock()
 	for i := range list {
 		list[i] = e.current(list[i])
 	}
 	return list
 }
 
-// current fills in the state that the transaction of a load has now.
+// current fills in the state that the transaction of a load has now. It wants the lock of the catalog held.
 func (e *Emulator) current(l Load) Load {
 	if l.txn != nil {
-		e.cat.mu.Lock()
 		e.cat.sweep(l.txn.db)
 		l.State = e.profile.stateName(l.txn.state)
-		e.cat.mu.Unlock()
 	}
 	return l
 }

@@ -133,7 +133,10 @@ func (e *Emulator) recordLoad(rec *Load) {
 	rec.End = time.Now()
 	e.rec.load(rec)
 	if e.opt.OnLoad != nil {
-		e.opt.OnLoad(e.current(*rec))
+		e.cat.mu.Lock()
+		l := e.current(*rec)
+		e.cat.mu.Unlock()
+		e.opt.OnLoad(l)
 	}
 }
 

@@ -80,17 +80,20 @@ var transactionTitles = []string{
 // transactions are those in a state, the newest first. It wants the lock held.
 func (c *catalog) transactions(db *database, s State) [][]string {
 	c.sweep(db)
-	rows := [][]string{}
+	var found []*txn
 	for _, t := range db.ids {
-		if t.state != s {
-			continue
+		if t.state == s {
+			found = append(found, t)
 		}
+	}
+	slices.SortFunc(found, func(a, b *txn) int { return cmp.Compare(b.id, a.id) })
+	rows := [][]string{}
+	for _, t := range found {
 		rows = append(rows, []string{
 			strconv.FormatInt(t.id, 10), t.label, "BE: 127.0.0.1", string(t.state), "BACKEND_STREAMING", moment(t.begin), moment(t.precommit), "", "",
 			moment(t.finish), t.reason, "0", "-1", strconv.FormatInt(t.timeout.Milliseconds(), 10), "",
 		})
 	}
-	slices.SortFunc(rows, func(a, b []string) int { return cmp.Or(len(b[0])-len(a[0]), strings.Compare(b[0], a[0])) })
 	return rows
 }
 

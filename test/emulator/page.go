@@ -3,7 +3,6 @@ package emulator
 import (
 	"embed"
 	"net/http"
-	"strconv"
 	"strings"
 )
 
@@ -53,14 +52,4 @@ func ofPage(r *http.Request) bool {
 	path := r.URL.Path
 	_, part := pageParts[path]
 	return part || path == livePath || path == switchesPath
-}
-
-// wanted reads a number of the query that says how many are wanted: def when it is not there, and never more than most.
-func (x *exchange) wanted(name string, def, most int) (int, bool) {
-	text := x.r.URL.Query().Get(name)
-	if text == "" {
-		return def, true
-	}
-	n, err := strconv.Atoi(text)
-	return min(n, most), err == nil && n >= 0
 }

@@ -123,9 +123,7 @@ func (e *Emulator) live(loads, rows int) live {
 	l.RunningTotal = len(l.Running)
 	l.Running = l.Running[:min(len(l.Running), liveMaxTxns)]
 	for i := range l.Loads {
-		if t := l.Loads[i].txn; t != nil {
-			l.Loads[i].State = e.profile.stateName(t.state)
-		}
+		l.Loads[i] = e.current(l.Loads[i])
 	}
 	return l
 }

@@ -17,11 +17,15 @@ func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m))
 func (x *exchange) readBack(path string) {
 	seg, ok := segments(path)
 	get := x.r.Method == http.MethodGet
+	var foreign error
+	if !get {
+		foreign = x.foreign()
+	}
 	switch {
 	case !ok:
 		x.springError(http.StatusBadRequest)
-	case !get && x.foreign() != nil:
-		x.answer(http.StatusForbidden, "text/plain; charset=utf-8", []byte(x.foreign().Error()+"\n"))
+	case foreign != nil:
+		x.answer(http.StatusForbidden, "text/plain; charset=utf-8", []byte(foreign.Error()+"\n"))
 	case get && len(seg) == 1 && seg[0] == "live":
 		x.showLive()
 	case len(seg) == 1 && seg[0] == "switches":
@@ -39,6 +43,16 @@ func (x *exchange) readBack(path string) {
 	}
 }
 
+// wanted reads a number of the query that says how many are wanted: def when it is not there, and never more than most.
+func (x *exchange) wanted(name string, def, most int) (int, bool) {
+	text := x.r.URL.Query().Get(name)
+	if text == "" {
+		return def, true
+	}
+	n, err := strconv.Atoi(text)
+	return min(n, most), err == nil && n >= 0
+}
+
 // show answers with JSON, one object to a line.
 func (x *exchange) show(v any) {
 	var b strings.Builder
@@ -52,16 +66,8 @@ func (x *exchange) show(v any) {
 }
 
 func (x *exchange) showRows(db, table string) {
-	bound := func(name string, def int) (int, bool) {
-		text := x.r.URL.Query().Get(name)
-		if text == "" {
-			return def, true
-		}
-		n, err := strconv.Atoi(text)
-		return n, err == nil && n >= 0
-	}
-	limit, ok := bound("limit", 1000)
-	offset, ok2 := bound("offset", 0)
+	limit, ok := x.wanted("limit", 1000, math.MaxInt)
+	offset, ok2 := x.wanted("offset", 0, math.MaxInt)
 	if !ok || !ok2 {
 		x.answer(http.StatusBadRequest, "text/plain", []byte("limit and offset are whole numbers, 0 or more\n"))
 		return

@@ -72,9 +72,9 @@ async function ask() {
     if (asking !== mine) return; // a newer question is under way
     here();
     show(data);
-  } catch (error) {
+  } catch {
     if (asking !== mine) return;
-    away(error);
+    away();
   } finally {
     clearTimeout(late);
     if (asking === mine) {
@@ -263,7 +263,7 @@ function showLoads(list, total) {
   }));
 }
 
-// order asks the emulator to change something; the answer is what it did, or null.
+// order asks the emulator to change something, and says what came of it.
 async function order(what, done) {
   try {
     const answer = await fetch("/emulator/switches", {
