@@ -1,13 +1,13 @@
 package output
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dorisload/benthos-doris/test/emulator"
+	"github.com/dorisload/benthos-doris/test/rawload"
 )
 
 func TestAbortLingering(t *testing.T) {
@@ -16,15 +16,7 @@ func TestAbortLingering(t *testing.T) {
 	left := func(t *testing.T, opt emulator.Options) *emulator.Emulator {
 		t.Helper()
 		e := cluster(t, opt)
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://"+e.BEAddr()+"/api/d/t/_stream_load", strings.NewReader(`{"id":1}`))
-		require.NoError(t, err)
-		r.SetBasicAuth("root", "")
-		for name, value := range map[string]string{"Expect": "100-continue", "format": "json", "read_json_by_line": "true", "label": label, "two_phase_commit": "true"} {
-			r.Header.Set(name, value)
-		}
-		resp, err := http.DefaultClient.Do(r)
-		require.NoError(t, err)
-		require.NoError(t, resp.Body.Close())
+		rawload.Put(t, rawload.Row{BE: e.BEAddr(), Path: "/api/d/t/_stream_load", Label: label, JSON: `{"id":1}`, TwoPhases: true})
 		require.Equal(t, emulator.Precommitted, e.LabelState("d", label))
 		return e
 	}

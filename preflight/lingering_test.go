@@ -1,14 +1,13 @@
 package preflight
 
 import (
-	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dorisload/benthos-doris/streamload"
 	"github.com/dorisload/benthos-doris/test/emulator"
+	"github.com/dorisload/benthos-doris/test/rawload"
 )
 
 func TestLingering(t *testing.T) {
@@ -27,15 +26,9 @@ func TestLingering(t *testing.T) {
 	require.Equal(t, []Finding{{Check: "lingering", Status: OK, Text: `no transaction of label_prefix "benthos" in d is left`}}, of(phases))
 
 	const label = "benthos_abcdefghijklmnopqrstuvwx27"
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://"+e.BEAddr()+"/api/d/t/_stream_load", strings.NewReader(`{"id":1,"a":1,"b":1}`))
-	require.NoError(t, err)
-	r.SetBasicAuth("loader", "pw-of-loader")
-	for name, value := range map[string]string{"Expect": "100-continue", "format": "json", "read_json_by_line": "true", "label": label, "two_phase_commit": "true"} {
-		r.Header.Set(name, value)
-	}
-	resp, err := http.DefaultClient.Do(r)
-	require.NoError(t, err)
-	require.NoError(t, resp.Body.Close())
+	rawload.Put(t, rawload.Row{
+		BE: e.BEAddr(), Path: "/api/d/t/_stream_load", User: "loader", Password: "pw-of-loader", Label: label, JSON: `{"id":1,"a":1,"b":1}`, TwoPhases: true,
+	})
 	found := of(phases)
 	require.Len(t, found, 1)
 	require.Equal(t, Note, found[0].Status)

@@ -2,8 +2,6 @@ package streamload_test
 
 import (
 	"fmt"
-	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -11,6 +9,7 @@ import (
 
 	"github.com/dorisload/benthos-doris/streamload"
 	"github.com/dorisload/benthos-doris/test/emulator"
+	"github.com/dorisload/benthos-doris/test/rawload"
 )
 
 // random is the random part of a label.
@@ -19,23 +18,13 @@ const random = "abcdefghijklmnopqrstuvwx27"
 // leave makes a load in two phases that nobody commits, as a process does that dies between them.
 func leave(t *testing.T, emu *emulator.Emulator, label string) {
 	t.Helper()
-	put(t, emu, label, "true")
+	put(t, emu, label, true)
 	require.Equal(t, emulator.Precommitted, emu.LabelState("d", label))
 }
 
-func put(t *testing.T, emu *emulator.Emulator, label, twoPhase string) {
+func put(t *testing.T, emu *emulator.Emulator, label string, twoPhases bool) {
 	t.Helper()
-	at, err := url.JoinPath("http://"+emu.BEAddr(), "/api/d/t/_stream_load")
-	require.NoError(t, err)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, at, strings.NewReader(`{"id":1}`))
-	require.NoError(t, err)
-	r.SetBasicAuth("root", "")
-	for name, value := range map[string]string{"Expect": "100-continue", "format": "json", "read_json_by_line": "true", "label": label, "two_phase_commit": twoPhase} {
-		r.Header.Set(name, value)
-	}
-	resp, err := http.DefaultClient.Do(r)
-	require.NoError(t, err)
-	require.NoError(t, resp.Body.Close())
+	rawload.Put(t, rawload.Row{BE: emu.BEAddr(), Path: "/api/d/t/_stream_load", Label: label, JSON: `{"id":1}`, TwoPhases: twoPhases})
 }
 
 func inTwoPhases(c *streamload.Config) { c.Options.TwoPhaseCommit, c.LabelPrefix = true, "shop" }
@@ -55,7 +44,7 @@ func TestLingeringTransactionsAreAborted(t *testing.T) {
 			for _, label := range append(ours, others...) {
 				leave(t, emu, label)
 			}
-			put(t, emu, "shop_"+random+"_9", "false")
+			put(t, emu, "shop_"+random+"_9", false)
 
 			found, err := c.AbortLingering(t.Context(), "d")
 			require.NoError(t, err)

@@ -34,33 +34,31 @@ func anyJSON(r *rand.Rand, s *strings.Builder, depth int) {
 		}
 		s.WriteByte('"')
 	}
-	space()
-	defer space()
-	switch kind := r.IntN(8); {
-	case kind < 2 && depth > 0:
-		s.WriteByte('{')
+	// list writes a few members, whatever they are.
+	list := func(opens, closes byte, member func()) {
+		s.WriteByte(opens)
 		space()
 		for i := range r.IntN(4) {
 			if i > 0 {
 				s.WriteByte(',')
 			}
+			member()
+		}
+		s.WriteByte(closes)
+	}
+	space()
+	defer space()
+	switch kind := r.IntN(8); {
+	case kind < 2 && depth > 0:
+		list('{', '}', func() {
 			space()
 			text()
 			space()
 			s.WriteByte(':')
 			anyJSON(r, s, depth-1)
-		}
-		s.WriteByte('}')
+		})
 	case kind < 4 && depth > 0:
-		s.WriteByte('[')
-		space()
-		for i := range r.IntN(4) {
-			if i > 0 {
-				s.WriteByte(',')
-			}
-			anyJSON(r, s, depth-1)
-		}
-		s.WriteByte(']')
+		list('[', ']', func() { anyJSON(r, s, depth-1) })
 	case kind < 6:
 		text()
 	case kind == 6:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/dorisload/benthos-doris/streamload"
 	"github.com/dorisload/benthos-doris/test/emulator"
+	"github.com/dorisload/benthos-doris/test/rawload"
 )
 
 // loader loads batches of rows one after the other until it is told to stop, each until it is stored, as a pipeline would.
@@ -144,15 +144,7 @@ func TestPageShowsTextAsText(t *testing.T) {
 	emu := emulator.New(t, emulator.Options{Tables: []emulator.Table{{Database: "db", Name: "t", Columns: []emulator.Column{{Name: evil, Type: "STRING"}}}}})
 	emu.Inject(emulator.Fault{At: emulator.CancelCall, Do: emulator.Fail, Message: evil})
 	put := func(path, label, body string) {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://"+emu.BEAddr()+path, strings.NewReader(body))
-		require.NoError(t, err)
-		req.SetBasicAuth("root", "")
-		req.Header.Set("format", "json")
-		req.Header.Set("label", label)
-		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-		resp, err := client.Do(req)
-		require.NoError(t, err)
-		require.NoError(t, resp.Body.Close())
+		rawload.Put(t, rawload.Row{BE: emu.BEAddr(), Path: path, Label: label, JSON: body})
 	}
 	row, err := json.Marshal(map[string]string{evil: evil})
 	require.NoError(t, err)
